@@ -79,15 +79,3 @@ function describe(total: number, waiting: ReadonlySet<Check>): string {
     rest > 0 ? ` and ${rest} more` : ""
   }`;
 }
-
-/** Returns a sink in the place of another one. */
-export function sinkLike(sink: TextSink, write: (text: string) => void): TextSink {
-  return {
-    write,
-    get closed() {
-      return sink.closed;
-    },
-    isTerminal: sink.isTerminal,
-    columns: () => sink.columns(),
-  };
-}

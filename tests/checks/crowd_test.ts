@@ -7,7 +7,7 @@ import { shortOrFull } from "../../testing/full_form.ts";
 import { fixture } from "../support/processes.ts";
 import { linesOf } from "../support/rows.ts";
 import { runArguments } from "../../testing/source.ts";
-import { runChild } from "../../testing/tools.ts";
+import { requiresTools, runChild } from "../../testing/tools.ts";
 
 /**
  * The result for a command that does not terminate: each of its runs reaches this timeout, on any machine. A busy one
@@ -66,7 +66,8 @@ function survivors(mark: string): readonly number[] {
   return found;
 }
 
-Deno.test("many scripts of every behavior at once leak no process, file descriptor, timer or memory", async () => {
+const CROWD = "many scripts of every behavior at once leak no process, file descriptor, timer or memory";
+Deno.test(CROWD, requiresTools("time"), async () => {
   const mark = crypto.randomUUID();
   const order: CrowdOrder = {
     programs: VERDICTS.map(([name, verdict, ...args]) => ({

@@ -14,6 +14,7 @@ import {
 } from "../support/connection_check.ts";
 import type { CheckResult } from "../../src/domain/check.ts";
 import { tempDirectory } from "../../testing/builders.ts";
+import { requiresTools } from "../../testing/tools.ts";
 import { beSilent, drip, flood, leave, speakPlainly } from "../support/hostile_servers.ts";
 import { collectPorts, startRefusing, startServer, type Visitor } from "../support/http_servers.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
@@ -189,7 +190,7 @@ Deno.test("observeTcpConnect() trusts the certificate with the expected fingerpr
     const { condition, output } = await observeConnection(check);
     assert.match(`${condition}: ${output}`, expected);
   });
-  await t.step("with the required permissions alone", async () => {
+  const apart = async (): Promise<void> => {
     await using server = startServer(speakPlainly, { certificate: self });
     const check = checkOf(server.port, self, rename);
     const { net = [], env = [], ...rest } = await tcpConnectKind.requiredPermissions(
@@ -200,7 +201,8 @@ Deno.test("observeTcpConnect() trusts the certificate with the expected fingerpr
     const grants = [`--allow-env=${[...env, "TEST_SEED"].join(",")}`, `--allow-net=${net.join(",")}`];
     const found = await observeInOwnProcess(check, { flags: ["--allow-read", "--allow-sys", ...grants] });
     assert.strictEqual(found.condition, "ok", found.output);
-  });
+  };
+  await t.step({ name: "with the required permissions alone", fn: apart, ...requiresTools("time") });
 });
 
 Deno.test("tcpConnectKind warns of contradictory settings", () => {
@@ -251,7 +253,7 @@ Deno.test("tcp_connect and http_request connect to a Unix socket, with permissio
     assert.deepStrictEqual({ read, write, net }, { read: [socket], write: [socket], net: [] });
   }
   for (const missing of ["nothing", "read", "write"] as const) {
-    await t.step(`without ${missing}`, async () => {
+    const apart = async (): Promise<void> => {
       const flags = (["read", "write"] as const).map((name) =>
         `--allow-${name}=${[source, ...name === missing ? [] : [socket]].join(",")}`
       );
@@ -261,7 +263,9 @@ Deno.test("tcp_connect and http_request connect to a Unix socket, with permissio
       const lack = `unknown: needs ${missing} access to "${socket}": grant --allow-${missing}=${socket}`;
       const expected = checks.map(([, fine]) => missing === "nothing" ? fine : lack);
       assert.deepStrictEqual(found.map(textOf), expected);
-    });
+    };
+    const name = `without ${missing}`;
+    await t.step({ name, fn: apart, ...missing === "nothing" ? {} : requiresTools("time") });
   }
   listener.close();
   await serving;

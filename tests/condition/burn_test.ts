@@ -112,7 +112,7 @@ Deno.test("describeBurn() has the rate, and the time until the error budget is u
 
 Deno.test("burnAfter() adds up the downtime that a walk through all gaps adds up, within a span of it", () => {
   const random = testRandom("burn");
-  for (let count = 0; count < campaign(300); count++) {
+  for (let count = 0; count < campaign(300, 12); count++) {
     const gaps: { fromMs: number; toMs: number; before: Condition; after: Condition }[] = [];
     let burn: Burn | undefined;
     let nowMs = START_MS;

@@ -1,13 +1,13 @@
 /**
  * fast-check with the seed of the run: a property test of one commit always does the same. `deno task test --seed N`
- * sets another one; `deno task soak properties` tries many.
+ * sets another one; `deno task soak properties` tries many. A property has 100 runs, or a part of them by default.
  */
 import fc from "fast-check";
-import { testSeed } from "../../testing/seed.ts";
+import { campaign, testSeed } from "../../testing/seed.ts";
 
 const SURROGATES = 0x800;
 
-fc.configureGlobal({ seed: testSeed() });
+fc.configureGlobal({ seed: testSeed(), numRuns: campaign(100, 30) });
 
 export { default } from "fast-check";
 

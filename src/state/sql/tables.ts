@@ -16,18 +16,17 @@ import type {
 import type { JobEnd, JobRun } from "../../domain/job_runs.ts";
 import type { Awaited, Locations, LocationVote } from "../../domain/check.ts";
 import type { EndOfRun, MonitorRun } from "../../domain/monitor_run.ts";
-import {
-  type Cause,
-  type ChannelCount,
-  type DeliveryMarker,
-  EVENTS,
-  type LimitUse,
-  type LoggedDelivery,
-  type Notification,
-  type PageAction,
-  type QueuedNotification,
-  type RenderedSummary,
-  type Silence,
+import type {
+  Cause,
+  ChannelCount,
+  DeliveryMarker,
+  LimitUse,
+  LoggedDelivery,
+  Notification,
+  PageAction,
+  QueuedNotification,
+  RenderedSummary,
+  Silence,
 } from "../../domain/outbox.ts";
 import type { JournalBlock } from "../../domain/check_journal.ts";
 import type { ReportedRun, Reporting, StoredReport } from "../../domain/reports.ts";
@@ -253,7 +252,15 @@ export const ROLLUP_TIMES: Table<Omit<StoredRollup, "durations">> = table("rollu
 
 const RENDERED_SUMMARY: Codec<RenderedSummary> = object({ html: text, json: text });
 
-const EVENT = word(EVENTS);
+const EVENT = word<Notification["event"]>([
+  "problem",
+  "change",
+  "recovery",
+  "reminder",
+  "burning",
+  "summary",
+  "rehearsal",
+]);
 
 const CAUSE: Codec<Cause> = object({ text, checks: number, sinceMs: number });
 

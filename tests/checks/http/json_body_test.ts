@@ -172,7 +172,7 @@ Deno.test("evaluateJson() returns the reason why a body of JSON can't be evaluat
   const tooDeep = "body is JSON nested deeper than 100 levels";
   const all = "$..[*]..[*]";
   const rows: Rows<[text: string, obstacle: string, path?: string]> = {
-    "nested without end": ["[".repeat(500_000) + "]".repeat(500_000), tooDeep],
+    "nested without end": ["[".repeat(100_000) + "]".repeat(100_000), tooDeep],
     "a level too deep": ["[".repeat(102) + "]".repeat(102), tooDeep],
     "a path with too many matches": [
       `[${Array(200_000).fill("[1]").join(",")}]`,

@@ -9,6 +9,7 @@ import { response, startAnswering, startServer } from "../../support/http_server
 import { DAY_MS } from "../../../src/shared/time_units.ts";
 import { problemTexts } from "../../support/observe_check.ts";
 import { tempDirectory } from "../../../testing/builders.ts";
+import { requiresTools } from "../../../testing/tools.ts";
 import { fieldsOf, testTable } from "../../support/rows.ts";
 
 const CERTIFICATE: HttpExpectationCertificate = {
@@ -56,7 +57,7 @@ Deno.test("observeHttpRequest() compares the time until expiry of the certificat
       "the target is not https:, so it has no certificate",
     ]);
   });
-  await t.step("with the CAs of the environment, and no permission but the target's", async () => {
+  const apart = async (): Promise<void> => {
     const tls = createCertificate({ authority, toDay: 60 });
     await using server = startAnswering(response(200), { certificate: tls });
     const check = httpCheck(`https://localhost:${server.port}/`, { certificate: CERTIFICATE });
@@ -65,7 +66,9 @@ Deno.test("observeHttpRequest() compares the time until expiry of the certificat
       environment: { DENO_CERT: caFile },
     });
     assert.deepStrictEqual([found.condition, found.output], ["ok", "status is 200"]);
-  });
+  };
+  const name = "with the CAs of the environment, and no permission but the target's";
+  await t.step({ name, fn: apart, ...requiresTools("time") });
 });
 
 /** Leads the first connection to one port, and every other one to another. */

@@ -77,25 +77,29 @@ Deno.test("monitor discover adds the checks chosen on a terminal", async () => {
   assert.match(none.system.stdout.text(), /nothing was added\n$/);
 });
 
-Deno.test("monitor discover names the flags of unreadable sources, and proposes the rest", () =>
-  withHarness(async ({ directory, run }) => {
-    const path = `${directory}/monitor.jsonc`;
-    Deno.writeTextFileSync(path, EMPTY);
-    const { code, stdout, stderr } = await run(["discover", "--config", path], {
-      permissions: [`--allow-read=${path}`],
-    });
-    assert.equal(code, 0, stderr);
-    assert.match(stdout, /^1 {2}memory +this machine\n2 {2}load +this machine\n/);
-    assert.match(stderr, /^monitor: warning: file systems: grant --allow-env=PATH$/m);
-    assert.match(
-      stderr,
-      /^monitor: warning: certificates: grant --allow-read=\S+,\/etc\/letsencrypt\/live,\S+$/m,
-    );
-    assert.match(
-      stderr,
-      /^monitor: warning: cron jobs: grant --allow-read=\/etc\/cron.d,\/etc\/crontab --allow-env=PATH$/m,
-    );
-  }));
+Deno.test(
+  "monitor discover names the flags of unreadable sources, and proposes the rest",
+  requiresTools("time"),
+  () =>
+    withHarness(async ({ directory, run }) => {
+      const path = `${directory}/monitor.jsonc`;
+      Deno.writeTextFileSync(path, EMPTY);
+      const { code, stdout, stderr } = await run(["discover", "--config", path], {
+        permissions: [`--allow-read=${path}`],
+      });
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, /^1 {2}memory +this machine\n2 {2}load +this machine\n/);
+      assert.match(stderr, /^monitor: warning: file systems: grant --allow-env=PATH$/m);
+      assert.match(
+        stderr,
+        /^monitor: warning: certificates: grant --allow-read=\S+,\/etc\/letsencrypt\/live,\S+$/m,
+      );
+      assert.match(
+        stderr,
+        /^monitor: warning: cron jobs: grant --allow-read=\/etc\/cron.d,\/etc\/crontab --allow-env=PATH$/m,
+      );
+    }),
+);
 
 Deno.test({
   ...requiresTools("python3"),

@@ -43,7 +43,7 @@ Deno.test("junitFormat stays valid and keeps its texts with hostile, huge and an
     summaryOf([recordOf({ durationMs: 0 }), recordOf({ durationMs: 1e9 })], { unfinished: ["a", ""] }),
     everyHostileRecord(),
     ...HUGE_TEXTS.map(([, text]) => hugeSummary(text)),
-    ...fc.sample(anySummary(), campaign(300, 10)),
+    ...fc.sample(anySummary(), campaign(300, 4)),
   ];
   const reports = summaries.flatMap((summary) => [
     assertReadable(summary, optionsOf()),
