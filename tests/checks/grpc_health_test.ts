@@ -151,8 +151,10 @@ const ROWS: Rows<[meet: (visitor: Visitor, clock: FakeClock) => Promise<void>, e
   ],
   "a flood of pings": [
     async (visitor) => {
-      const pings = Array.from({ length: 500 }, () => [...frame(6, 1, 0, new Uint8Array(8))]);
-      while (true) await visitor.send(bytes(...pings.flat()));
+      const pings = bytes(
+        ...Array.from({ length: 500 }, () => [...frame(6, 1, 0, new Uint8Array(8))]).flat(),
+      );
+      while (true) await visitor.send(pings);
     },
     "unknown: response is longer than the 48 KiB that are read",
   ],

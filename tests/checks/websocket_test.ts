@@ -86,7 +86,8 @@ const ROWS: Rows<
     async (visitor) => {
       await visitor.readHead();
       await visitor.send(HEAD);
-      while (true) await visitor.send(bytes(...new Array(4000).fill([0x81, 1, 120]).flat()));
+      const messages = bytes(...new Array(4000).fill([0x81, 1, 120]).flat());
+      while (true) await visitor.send(messages);
     },
     { expect: "(?:a{20}b?){20}$" },
     'unknown: cannot search all messages, expected a message that matches "(?:a{20}b?){20}$"',
