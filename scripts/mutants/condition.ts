@@ -52,6 +52,15 @@ export const CONDITION: FaultyLayer = {
       ],
     },
     {
+      file: "src/condition/duration_rule.ts",
+      faults: [
+        ["a limit is exceeded by exactly its share", "100 * slow > slowPercent", "100 * slow >= slowPercent"],
+        ["a few slow runs exceed a limit", "if (runs < runsMin) {", "if (runs < 1) {"],
+        ["one week shows what is usual", "levels.length < WEEKS_MIN", "levels.length < 1"],
+        ["slow runs of long ago exceed a limit", "index > part - PARTS &&", ""],
+      ],
+    },
+    {
       file: "src/condition/burn.ts",
       tests: ["tests/condition/burn_test.ts"],
       faults: [

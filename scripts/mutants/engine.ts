@@ -838,6 +838,28 @@ export const ENGINE: FaultyLayer = {
       faults: [["a group does not wait", "nowMs + channel.group.waitMs", "nowMs"]],
     },
     {
+      file: "src/engine/causes.ts",
+      tests: ["tests/simulation/common_causes_test.ts"],
+      faults: [
+        ["two checks have a common cause", "const CHECKS_MIN = 3;", "const CHECKS_MIN = 2;"],
+        [
+          "what works for another check is a cause",
+          "!isRefuted(one.attribute,",
+          "true || !isRefuted(one.attribute,",
+        ],
+        [
+          "the cause of the fewest checks is named",
+          "return other.checks.length - one.checks.length ||",
+          "return one.checks.length - other.checks.length ||",
+        ],
+        [
+          "a check that a dependency suppresses has a common cause",
+          'observed !== "warning" || isHeld(check)',
+          'observed !== "warning"',
+        ],
+      ],
+    },
+    {
       file: "src/channels/describe_item.ts",
       tests: ["tests/channels/console_test.ts"],
       faults: [

@@ -67,6 +67,10 @@ Deno.test("burnAfter() alerts of a slow burn by the longer windows, and of a fas
   const fast = walk(`${"O*46F*4".repeat(8)}F*30`, policy);
   assert.deepEqual(fast.rates.at(-1), 14.4);
   assert.equal(fast.burn?.alert?.isTold, false);
+  // An outage of 215 minutes is over, and a short one makes more than 216 minutes of six hours.
+  const wide: BurnPolicy = { ...POLICY, objective: { percent: 90, windowMs: 30 * DAY_MS } };
+  assert.equal(walk("O*60F*215O*25F*3", wide).rates.at(-1), 0);
+  assert.equal(walk("O*60F*215O*2F*18", wide).rates.at(-1), 6);
 });
 
 Deno.test("burnAfter() ends an alert once the long window burns no more, and keeps that it was told until then", () => {
@@ -108,6 +112,10 @@ Deno.test("describeBurn() has the rate, and the time until the error budget is u
     describeBurn(used.burn ?? assert.fail(), { rate: 6 }, { objective: POLICY.objective, nowMs: used.nowMs }),
     "123.6 times too fast (down 44 min 30 s of 6 h): the error budget of 99.9% in 30 d is used up",
   );
+  // Of the first span, three of its five minutes are in the window.
+  const part = walk("OF*5O*57");
+  const words = describeBurn(part.burn ?? assert.fail(), { rate: 14.4 }, { ...POLICY, nowMs: part.nowMs });
+  assert.match(words, /\(down 3 min 12 s of 1 h\)/);
 });
 
 Deno.test("burnAfter() adds up the downtime that a walk through all gaps adds up, within a span of it", () => {

@@ -146,6 +146,12 @@ simulate("a dependency decides before a common cause", {
     },
   },
   servers: OUTAGE,
+  actions: {
+    "22:05": async (world) => {
+      const { stdout } = await world.machine().run("why", "shop");
+      assert.match(stdout, /^no common cause with other checks:$/m);
+    },
+  },
   until: "22:20",
   expect: { chat: "any" },
   finally: (_, receivers) => {
