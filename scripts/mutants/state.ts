@@ -42,8 +42,8 @@ export const STATE: FaultyLayer = {
         ["the journal fills a gap", 'run.isAfterGap === (gap === "each") &&', ""],
         [
           "the journal fills the time of a suspension",
-          "run.awaits === row.awaits && !run.isInterrupted &&",
-          "run.awaits === row.awaits &&",
+          "run.isLate === row.isLate && !run.isInterrupted &&",
+          "run.isLate === row.isLate &&",
         ],
         ["a decision has a regular time in the journal", "!run.isDecisive && ", ""],
         ["the times in a row of the journal drift", "intervalMs < intervalMsMin ||", "false ||"],
