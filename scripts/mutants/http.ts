@@ -292,7 +292,7 @@ export const SIGN_IN: FaultyLayer = {
   tests: ["tests/simulation/sign_in_test.ts", "tests/simulation/page_actions_test.ts"],
   files: [
     {
-      file: "src/outputs/http_endpoint/forms.ts",
+      file: "src/outputs/http_endpoint/sessions.ts",
       faults: [
         ["a form of another origin is accepted", " && own.includes(origin)", ""],
         ["a form of another port of the site is accepted", 'site !== "same-origin"', 'site === "cross-site"'],

@@ -7,6 +7,7 @@ import {
   type LogLevel,
   type TextSink,
 } from "../domain/system.ts";
+import { sinkLike } from "./terminal.ts";
 import { isoTime } from "../shared/json_values.ts";
 import { jsonLine, printable } from "../shared/text.ts";
 import { createTrouble } from "../shared/trouble.ts";
@@ -62,21 +63,14 @@ function textFields(fields: LogFields): string {
  */
 export function createSteadySink(sink: TextSink, onTrouble: (reason: string | null) => void): TextSink {
   const trouble = createTrouble(onTrouble);
-  return {
-    write: (text) => {
-      if (sink.closed) return;
-      try {
-        // A failed text may have been written in part: the next one begins on its own line.
-        sink.write(trouble.isPresent ? `\n${text}` : text);
-      } catch (error) {
-        return trouble.set(messageOf(error));
-      }
-      trouble.set(sink.closed ? "its reader closed it" : null);
-    },
-    get closed() {
-      return sink.closed;
-    },
-    isTerminal: sink.isTerminal,
-    columns: () => sink.columns(),
-  };
+  return sinkLike(sink, (text) => {
+    if (sink.closed) return;
+    try {
+      // A failed text may have been written in part: the next one begins on its own line.
+      sink.write(trouble.isPresent ? `\n${text}` : text);
+    } catch (error) {
+      return trouble.set(messageOf(error));
+    }
+    trouble.set(sink.closed ? "its reader closed it" : null);
+  });
 }

@@ -2,7 +2,7 @@ import { hideInAddress } from "../config/credentials.ts";
 import type { PlacedProblem, Source } from "../config/problem.ts";
 import { createColors } from "./terminal.ts";
 import { printable } from "../shared/text.ts";
-import { textWidth } from "../shared/text_width.ts";
+import { textWidth } from "../shared/wrap.ts";
 
 interface DiagnosticOptions {
   /** Whether escape sequences may be used. */

@@ -7,7 +7,7 @@ import { parseInvocation, splitCommand } from "./arguments.ts";
 import { COMMAND_LOADERS } from "./command_loaders.ts";
 import { EXIT } from "./exit_code.ts";
 import { describeFailure, typedPlaces } from "./failure.ts";
-import { usesColor } from "./terminal.ts";
+import { sinkLike, usesColor } from "./terminal.ts";
 import { CONDITION_CODES } from "../domain/condition.ts";
 import { messageOf } from "../shared/describe_error.ts";
 import { truncate } from "../shared/text.ts";
@@ -184,15 +184,4 @@ export class PluginOutput {
     const results = /^MONITOR \w+ -(.*)$/s.exec(this.#printed)?.[1];
     return results === undefined ? `${status}\n` : `${status};${results}`;
   }
-}
-
-function sinkLike(sink: TextSink, write: (text: string) => void): TextSink {
-  return {
-    write,
-    get closed() {
-      return sink.closed;
-    },
-    isTerminal: sink.isTerminal,
-    columns: () => sink.columns(),
-  };
 }

@@ -79,3 +79,15 @@ function describe(total: number, waiting: ReadonlySet<Check>): string {
     rest > 0 ? ` and ${rest} more` : ""
   }`;
 }
+
+/** Returns a sink in the place of another one. */
+export function sinkLike(sink: TextSink, write: (text: string) => void): TextSink {
+  return {
+    write,
+    get closed() {
+      return sink.closed;
+    },
+    isTerminal: sink.isTerminal,
+    columns: () => sink.columns(),
+  };
+}

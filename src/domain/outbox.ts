@@ -194,6 +194,16 @@ export interface RenderedSummary {
   readonly json: string;
 }
 
+export const EVENTS: readonly Notification["event"][] = [
+  "problem",
+  "change",
+  "recovery",
+  "reminder",
+  "burning",
+  "summary",
+  "rehearsal",
+];
+
 /** The events that are about no condition. */
 export type StandaloneEvent = "summary" | "rehearsal";
 

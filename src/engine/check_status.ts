@@ -72,9 +72,7 @@ interface StatusOptions {
   readonly nowMs: number;
 }
 
-/**
- * Returns the present status of a record, with the suppressions of the check.
- */
+/** Returns the present status of a record, with the suppressions of the check. */
 export function statusOf(
   check: ShownCheck,
   { recordOf, inactive, silences = [], notRunning = null, nowMs }: StatusOptions,
@@ -171,9 +169,7 @@ export function knownAtMember(
     : known;
 }
 
-/**
- * Returns a record as it counts: while the agent of a check is silent, that is overdue, whatever the agent had planned.
- */
+/** Returns a record as it counts: while the agent of a check is silent, that is overdue, whatever the agent had planned. */
 export function asHeard<Record extends CheckRecord | null>(
   check: Pick<Check, "name" | "agent">,
   record: Record,

@@ -63,9 +63,7 @@ export function isInFuture(
   return lastMs > nowMs + clockToleranceMs(record) && lastMs > secondRunAfter(check, condition, nowMs);
 }
 
-/**
- * Returns the second run after a time, but no earlier than a run that takes its whole timeout and the run after it.
- */
+/** Returns the second run after a time, but no earlier than a run that takes its whole timeout and the run after it. */
 function secondRunAfter(
   check: Scheduled & Pick<Check, "timeoutMs">,
   state: ConditionState,
@@ -76,9 +74,7 @@ function secondRunAfter(
   return regularRunAfter(check, regularRunAfter(check, timeMs));
 }
 
-/**
- * Returns how long after the begin of a run at one location the next one is overdue there, where nothing is confirmed.
- */
+/** Returns how long after the begin of a run at one location the next one is overdue there, where nothing is confirmed. */
 export function locationOverdueMs(
   { schedule, timeoutMs }: { readonly schedule: IntervalSchedule; readonly timeoutMs: number },
   condition: Condition,

@@ -68,10 +68,7 @@ export interface SenderOptions {
   onBug(error: unknown): void;
 }
 
-/**
- * The time that the first notification of a channel waits for others, so that simultaneous failures are sent
- * together.
- */
+/** The time that the first notification of a channel waits for others, so that simultaneous failures are sent together. */
 export const BATCHING_DELAY_MS = 2_000;
 
 /** In an outage of thousands, the search for causes takes longer than a message. */
@@ -247,9 +244,7 @@ export class Sender {
     this.dispatcher.reload(rekeyed, (marker) => this.#isObsolete(marker));
   }
 
-  /**
-   * Tries each pending notification once, and each rejected one that is due. Returns when all were tried or time is up.
-   */
+  /** Tries each pending notification once, and each rejected one that is due. Returns when all were tried or time is up. */
   drain(deadlineMs: number): Promise<void> {
     return this.dispatcher.drain(deadlineMs);
   }
@@ -488,9 +483,7 @@ export class Sender {
     return repository.recordOf(check, system.clock.wallMs()).condition;
   };
 
-  /**
-   * Returns whether a marker of a channel that its check no longer has is of no more use: a day after the recovery.
-   */
+  /** Returns whether a marker of a channel that its check no longer has is of no more use: a day after the recovery. */
   #isObsolete({ check }: DeliveryMarker): boolean {
     const nowMs = this.options.system.clock.wallMs();
     const { confirmed, confirmedSinceMs } = this.stateOf(check);

@@ -1,6 +1,4 @@
-/**
- * From a due queue to messages, and from the outcome of each to the next: the transitions of a queue that sends. Pure.
- */
+/** From a due queue to messages, and from the outcome of each to the next: the transitions of a queue that sends. Pure. */
 import { countOf, type OutboxChange, type QueuedNotification } from "../domain/outbox.ts";
 import {
   firstDueMs,

@@ -105,9 +105,7 @@ export interface RunSpan {
   readonly isIncluded?: boolean;
 }
 
-/**
- * Returns the runs of a steady check from a planned one on that come before a time, or at it.
- */
+/** Returns the runs of a steady check from a planned one on that come before a time, or at it. */
 export function runsBefore(
   check: Check,
   state: ConditionState,

@@ -119,9 +119,7 @@ export function overdueRun(
 /** Overdue cron checks are spread as if they ran every minute, over 3 s. */
 const OVERDUE_CRON_MS = 60_000;
 
-/**
- * Returns how many runs are left out when a check that was planned for one time runs at another, later one instead.
- */
+/** Returns how many runs are left out when a check that was planned for one time runs at another, later one instead. */
 export function missedUntil(
   check: Scheduled,
   { state, plannedMs, atMs }: {

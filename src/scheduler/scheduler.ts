@@ -21,7 +21,7 @@ import type { ActionRun } from "../domain/condition.ts";
 import { type Decided, isRepeated, type Run } from "../engine/decide.ts";
 import type { Engine } from "../engine/engine.ts";
 import { startPersisting, type WriteSchedule } from "../state/write_schedule.ts";
-import { createLagReporter, type LagSummary } from "./scheduling_lag.ts";
+import { createLagReporter, JUMP_MS, type LagSummary, STALL_MS } from "./stall_safe.ts";
 import type { StateRepository } from "../state/state_repository.ts";
 import {
   type CheckRunner,
@@ -37,7 +37,6 @@ import { REPORT_MARGIN_MS } from "../engine/overdue.ts";
 import { nextRunAfter, withOverdue } from "./next_run.ts";
 import { createTrouble } from "../shared/trouble.ts";
 import { createScheduleTime, type ScheduleTime } from "../shared/local_time.ts";
-import { JUMP_MS, STALL_MS } from "./stall_safe.ts";
 import { SuppressedChecks } from "./suppressed_checks.ts";
 import {
   createTask,

@@ -2,7 +2,7 @@ import { timeText } from "./local_time.ts";
 import { truncate } from "./text.ts";
 import type { JsonTemplate } from "../domain/generated/config.ts";
 import { CONDITIONS, SHOWN_CONDITIONS } from "../domain/condition.ts";
-import type { Notification } from "../domain/outbox.ts";
+import { EVENTS } from "../domain/outbox.ts";
 
 export const TEMPLATE_FIELDS = [
   "id",
@@ -191,15 +191,7 @@ export function bodyRuleOf(headers: Readonly<Record<string, unknown>>): BodyRule
 // `{ "{{condition}}": { "critical": 5, "*": 3 } }`, chooses one of its values.
 
 export const CHOOSING_FIELDS: Readonly<Partial<Record<TemplateField, readonly string[]>>> = {
-  event: [
-    "problem",
-    "change",
-    "recovery",
-    "reminder",
-    "burning",
-    "summary",
-    "rehearsal",
-  ] satisfies readonly Notification["event"][],
+  event: EVENTS,
   condition: CONDITIONS,
   previous: SHOWN_CONDITIONS,
   action: ["trigger", "resolve"],

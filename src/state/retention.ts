@@ -50,9 +50,7 @@ export interface RetentionLimits {
   readonly countedMs: number;
 }
 
-/**
- * The retention times, counted from now; `journalMs` is that of results. Days are merged whole, so each day has one form.
- */
+/** The retention times, counted from now; `journalMs` is that of results. Days are merged whole, so each day has one form. */
 export function limitsAt(nowMs: number, journalMs: number | null = null): RetentionLimits {
   return {
     seenMs: nowMs - 30 * DAY_MS,

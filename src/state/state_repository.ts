@@ -197,10 +197,7 @@ export class StateRepository {
     return this.#buffer.flush();
   }
 
-  /**
-   * Adopts records that another process wrote; pending results that were recorded here on top of older ones don't
-   * count.
-   */
+  /** Adopts records that another process wrote; pending results that were recorded here on top of older ones don't count. */
   adopt(records: readonly CheckRecord[]): void {
     this.#buffer.drop(new Set(records.map(({ name }) => name)));
     for (const record of records) this.#cache.set(record);

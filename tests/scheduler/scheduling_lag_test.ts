@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createLagReporter, type LagSummary } from "../../src/scheduler/scheduling_lag.ts";
+import { createLagReporter, type LagSummary } from "../../src/scheduler/stall_safe.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 
 Deno.test("createLagReporter() logs the first late run at once, and those of a minute in one line with the greatest lag", async () => {

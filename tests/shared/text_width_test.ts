@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import stringWidth from "string-width";
-import { textWidth } from "../../src/shared/text_width.ts";
+import { textWidth } from "../../src/shared/wrap.ts";
 import { campaign } from "../../testing/seed.ts";
 
 Deno.test("textWidth() counts the columns that a terminal uses", async (t) => {

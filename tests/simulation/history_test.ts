@@ -22,7 +22,7 @@ async function textOf(world: World, ...args: readonly string[]): Promise<string>
   return stdout.replaceAll(/:\d\d \+01:00/g, "");
 }
 
-simulate("history lists the events of last night, the oldest first", {
+simulate("history lists the events of last night, the oldest first, and a check, and a summary, of a span", {
   ...NIGHT,
   actions: {
     "22:30": "silence web --for 1h --reason deploy",
@@ -73,14 +73,7 @@ simulate("history lists the events of last night, the oldest first", {
       ]]);
       assert.deepEqual(events[0].details, { from: "ok", to: "warning", output: "it is warning" });
     },
-  },
-  until: "Tue 08:31",
-});
-
-simulate("history of a check, and a summary, are of the span that is chosen", {
-  ...NIGHT,
-  actions: {
-    "Tue 08:30": async (world) => {
+    "Tue 08:32": async (world) => {
       const evening = await textOf(
         world,
         "--results",
@@ -101,11 +94,11 @@ simulate("history of a check, and a summary, are of the span that is chosen", {
       const summary = JSON.parse(month.stdout);
       assert.deepEqual([summary.from, summary.until.slice(0, 16)], [
         "2026-02-28T23:00:00.000Z",
-        "2026-03-03T08:30",
+        "2026-03-03T08:32",
       ]);
     },
   },
-  until: "Tue 08:31",
+  until: "Tue 08:33",
 });
 
 const REJECTED: Readonly<Record<string, RegExp>> = {

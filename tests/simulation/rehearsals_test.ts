@@ -58,12 +58,16 @@ async function shown(world: World): Promise<string> {
   return `${code} ${condition}: ${last.output}`;
 }
 
-simulate("a channel is proven each week, and one that is not is a problem of another channel, once", {
+simulate("a channel is proven each day, and one that is not is a problem of another channel, once", {
   ...WEEKLY,
   config: {
     ...CONFIG,
     checks: {
-      "ops arrives": { ...CONFIG.checks["ops arrives"], schedule: { regular_interval: "30 minutes" } },
+      "ops arrives": {
+        ...CONFIG.checks["ops arrives"],
+        parameters: { channel: "ops", cron: "0 10 * * *", confirm_within: "6 hours" },
+        schedule: { regular_interval: "30 minutes" },
+      },
     },
   },
   actions: {
@@ -79,7 +83,7 @@ simulate("a channel is proven each week, and one that is not is a problem of ano
       assert.equal(
         await shown(world),
         "0 ok: last proven at 2026-03-02 10:30:00 UTC by 192.0.2.7, " +
-          "the next rehearsal is sent at 2026-03-09 10:00:00 UTC",
+          "the next rehearsal is sent at 2026-03-03 10:00:00 UTC",
       );
       const { stdout } = await world.machine().run("summary");
       assert.match(stdout, /^Rehearsals\n- ops arrives: last proven on 2026-03-02 10:30$/m);
@@ -91,30 +95,30 @@ simulate("a channel is proven each week, and one that is not is a problem of ano
         /^monitor_check_metric\{check="ops arrives",metric="last_proven_timestamp_seconds"\} 1772447400/m,
       );
     },
-    "2026-03-09 11:00": async (world) => {
+    "Tue 11:00": async (world) => {
       const sent =
-        /^0 ok: last proven at 2026-03-02 .*, sent at 2026-03-09 10:0\d:\d\d UTC and not confirmed yet$/;
+        /^0 ok: last proven at 2026-03-02 .*, sent at 2026-03-03 10:0\d:\d\d UTC and not confirmed yet$/;
       assert.match(await shown(world), sent);
       await confirm(world);
     },
     // Nobody confirms the third one, and the service is restarted several times.
-    "2026-03-16 12:00": ["kill", "start"],
-    "Tue 09:00": ["stop", "start"],
-    "Tue 11:30": async (world) =>
+    "Wed 12:00": ["kill", "start"],
+    "Wed 15:00": ["stop", "start"],
+    "Wed 17:30": async (world) =>
       assert.match(
         await shown(world),
-        /^2 critical: not proven: the rehearsal of 2026-03-16 10:0\d:\d\d UTC was not confirmed within 1 d, last proven at 2026-03-09 11:00:00 UTC by/,
+        /^2 critical: not proven: the rehearsal of 2026-03-04 10:0\d:\d\d UTC was not confirmed within 6 h, last proven at 2026-03-03 11:00:00 UTC by/,
       ),
-    "Tue 12:00": "kill",
-    "Tue 12:05": "start",
-    "2026-03-23 12:00": confirm,
+    "Wed 18:00": "kill",
+    "Wed 18:05": "start",
+    "Thu 12:00": confirm,
   },
-  until: "2026-03-25 12:00",
+  until: "Thu 14:00",
   expect: {
-    ops: ["02", "09", "16", "23"].map((day) => `2026-03-${day} 10:00-10:30 ${SENT}`),
+    ops: ["02", "03", "04", "05"].map((day) => `2026-03-${day} 10:00-10:30 ${SENT}`),
     pager: [
-      "2026-03-17 10:00-11:00 problem ops arrives critical",
-      "2026-03-23 12:00-12:01 recovery ops arrives ok",
+      "2026-03-04 16:00-16:31 problem ops arrives critical",
+      "2026-03-05 12:00-12:01 recovery ops arrives ok",
     ],
   },
 });

@@ -1,5 +1,5 @@
 import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
-import { textWidth } from "../../shared/text_width.ts";
+import { textWidth } from "../../shared/wrap.ts";
 import { jsonDocument, printable, truncate } from "../../shared/text.ts";
 import { choose, discover, type ProposedCheck } from "../new_checks/discover.ts";
 import { EXIT } from "../exit_code.ts";

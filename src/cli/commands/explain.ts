@@ -12,8 +12,7 @@ import { isEverything, type OpenConfig, openConfig, readSelection, selectChecks 
 import { EXIT } from "../exit_code.ts";
 import { firstItems, printable, quote } from "../../shared/text.ts";
 import { createColors, wantsColor } from "../terminal.ts";
-import { textWidth } from "../../shared/text_width.ts";
-import { pad } from "../../shared/wrap.ts";
+import { pad, textWidth } from "../../shared/wrap.ts";
 import type { MaintenanceWindow } from "../../domain/maintenance_window.ts";
 import { isOneOff, nextWindow } from "../../engine/maintenance_windows.ts";
 import { type TimeContext, timeText } from "../../shared/local_time.ts";

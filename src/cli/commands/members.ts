@@ -4,7 +4,7 @@ import { describeDuration } from "../../domain/duration.ts";
 import { isLiveMember, type MemberStatus } from "../../domain/membership.ts";
 import { activeConfig } from "../../members/active_config.ts";
 import { hostOf, placesOf } from "../../members/rendezvous.ts";
-import { textWidth } from "../../shared/text_width.ts";
+import { textWidth } from "../../shared/wrap.ts";
 import { EXIT } from "../exit_code.ts";
 import { openKnownConfig } from "../known_config.ts";
 import type { OpenConfig } from "../open_config.ts";

@@ -9,6 +9,7 @@ import { locateConfig } from "../../config/source.ts";
 import { outputOption, readOutputs, writeOutput } from "../output_files.ts";
 import { REHEARSAL_FORMATS, type RehearsalFormatName } from "../rehearsal/rehearsal_formats.ts";
 import { wantsColor } from "../terminal.ts";
+import { printable } from "../../shared/text.ts";
 import { ConfigError, type Source } from "../../config/problem.ts";
 import { splitWords } from "../../import/nagios_commands.ts";
 import { parseInvocation } from "../arguments.ts";
@@ -66,7 +67,6 @@ async function runRehearse(invocation: Invocation, system: System): Promise<numb
     rehearsals.push({ ...rehearsal, durationMs: system.clock.monotonicMs() - startMs });
   }
   if (invocation.has("write")) {
-    const { writeExpected } = await import("../rehearsal/write_expected.ts");
     for (const rehearsal of rehearsals) await writeExpected(rehearsal, system);
     return EXIT.ok;
   }
@@ -79,6 +79,22 @@ async function runRehearse(invocation: Invocation, system: System): Promise<numb
     if (failure !== null) throw new OutputError(failure);
   }
   return rehearsals.every(({ isAsExpected }) => isAsExpected) ? EXIT.ok : EXIT.differs;
+}
+
+/**
+ * Writes the messages of a rehearsal to its scenario.
+ *
+ * @throws {OutputError} If it can't be written.
+ */
+async function writeExpected(rehearsal: Rehearsal, system: System): Promise<void> {
+  const { scenario: { source }, isAsExpected } = rehearsal;
+  const { label, path, text } = source;
+  if (!isAsExpected && path !== null) {
+    const { expectedText } = await import("../../rehearsal/expected_text.ts");
+    const { rewriteText } = await import("../new_checks/add_checks.ts");
+    await rewriteText({ label, path, text }, expectedText(rehearsal), system);
+  }
+  system.stdout.write(`${printable(label)}: ${isAsExpected ? "unchanged" : "written"}\n`);
 }
 
 /** Opens the config of the command line, else that of the scenario, else the one that is found. */

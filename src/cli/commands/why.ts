@@ -23,7 +23,7 @@ import { isoTime, isoTimeOrNull } from "../../shared/json_values.ts";
 import { parseTime, TIME_EXAMPLES, type TimeContext, timeText } from "../../shared/local_time.ts";
 import { jsonDocument, printable } from "../../shared/text.ts";
 import { quoteValue } from "../../config/problem.ts";
-import { textWidth } from "../../shared/text_width.ts";
+import { textWidth } from "../../shared/wrap.ts";
 import { EXIT } from "../exit_code.ts";
 import { openStateOf } from "../known_config.ts";
 import { monitorNotes } from "../monitor_status.ts";

@@ -1,7 +1,6 @@
 import { counted } from "../../shared/text.ts";
 import type { Colors } from "../terminal.ts";
-import { textWidth } from "../../shared/text_width.ts";
-import { pad, wrap } from "../../shared/wrap.ts";
+import { pad, textWidth, wrap } from "../../shared/wrap.ts";
 import { SHOWN_CONDITIONS, type ShownCondition } from "../../domain/condition.ts";
 
 /** Longer outputs and details are truncated with a mark: the most severe checks must stay visible. */

@@ -81,9 +81,7 @@ export function shareOf({ spans }: Filtered): number {
 /** How many rows of a section a script shows before the reader asks for all. No small page has more. */
 const ROWS_SHOWN_MAX = 250;
 
-/**
- * The part of both page scripts that filters and sorts the rows. `filter()` repeats this after the page is refreshed.
- */
+/** The part of both page scripts that filters and sorts the rows. `filter()` repeats this after the page is refreshed. */
 export const FILTER_CODE = `  const isFound = ${isFound};
   const form = document.querySelector("form[role=search]");
   const orders = {

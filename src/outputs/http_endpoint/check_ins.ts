@@ -156,9 +156,7 @@ export function respondText(
 /** The access of a request: everything, the same with forms, or the public checks without their outputs. */
 export type Access = "full" | "signed_in" | "public";
 
-/**
- * The headers of a page. Browsers send the origin with a form only if they may send the referrer within the site.
- */
+/** The headers of a page. Browsers send the origin with a form only if they may send the referrer within the site. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy": `${
     contentPolicy({ isLive: true })

@@ -8,8 +8,7 @@ import { clientNetwork } from "../../shared/ip_address.ts";
 import type { AgentReports } from "../../scheduler/agent_reports.ts";
 import { readBatch, writeReply } from "../report_format.ts";
 import { respond, respondText } from "./check_ins.ts";
-import { clientOf } from "./forms.ts";
-import type { AttemptLimits } from "./sessions.ts";
+import { type AttemptLimits, clientOf } from "./sessions.ts";
 
 export const REPORT_BYTES_MAX = 1_048_576;
 

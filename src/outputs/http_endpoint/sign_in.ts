@@ -8,8 +8,16 @@ import { clientNetwork } from "../../shared/ip_address.ts";
 import { oneLine } from "../../shared/text.ts";
 import { renderForward, renderSignIn, type SignInPage } from "../html_report/render_sign_in.ts";
 import { type Access, accessOf, PAGE_HEADERS, respond, respondText } from "./check_ins.ts";
-import { type Client, clientOf, isOwnForm, readForm } from "./forms.ts";
-import { AttemptLimits, type Session, SESSION_MS, Sessions } from "./sessions.ts";
+import {
+  AttemptLimits,
+  type Client,
+  clientOf,
+  isOwnForm,
+  readForm,
+  type Session,
+  SESSION_MS,
+  Sessions,
+} from "./sessions.ts";
 
 const NAME_MAX = 60;
 

@@ -26,7 +26,7 @@ import type { ObjectiveResult } from "../summary/objectives.ts";
 import { locationStatuses, type MonitorStatus } from "../json/monitor_fields.ts";
 import { checkJson, statusJson } from "../json/status_json.ts";
 import type { Access } from "./check_ins.ts";
-import { textWidth } from "../../shared/text_width.ts";
+import { textWidth } from "../../shared/wrap.ts";
 import { truncate } from "../../shared/text.ts";
 import { type Markup, markup } from "../markup.ts";
 import { hashHex } from "../../shared/hash.ts";

@@ -101,9 +101,7 @@ function traceResponse(
   };
 }
 
-/**
- * A request of the runtime exposes neither IP addresses nor certificates, so these are read over a second connection.
- */
+/** A request of the runtime exposes neither IP addresses nor certificates, so these are read over a second connection. */
 async function traceTls(
   { hostname: host, port: given }: URL,
   { connections, tracer, signal, request }: {

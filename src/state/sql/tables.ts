@@ -16,17 +16,18 @@ import type {
 import type { JobEnd, JobRun } from "../../domain/job_runs.ts";
 import type { Awaited, Locations, LocationVote } from "../../domain/check.ts";
 import type { EndOfRun, MonitorRun } from "../../domain/monitor_run.ts";
-import type {
-  Cause,
-  ChannelCount,
-  DeliveryMarker,
-  LimitUse,
-  LoggedDelivery,
-  Notification,
-  PageAction,
-  QueuedNotification,
-  RenderedSummary,
-  Silence,
+import {
+  type Cause,
+  type ChannelCount,
+  type DeliveryMarker,
+  EVENTS,
+  type LimitUse,
+  type LoggedDelivery,
+  type Notification,
+  type PageAction,
+  type QueuedNotification,
+  type RenderedSummary,
+  type Silence,
 } from "../../domain/outbox.ts";
 import type { JournalBlock } from "../../domain/check_journal.ts";
 import type { ReportedRun, Reporting, StoredReport } from "../../domain/reports.ts";
@@ -252,15 +253,7 @@ export const ROLLUP_TIMES: Table<Omit<StoredRollup, "durations">> = table("rollu
 
 const RENDERED_SUMMARY: Codec<RenderedSummary> = object({ html: text, json: text });
 
-const EVENT = word<Notification["event"]>([
-  "problem",
-  "change",
-  "recovery",
-  "reminder",
-  "burning",
-  "summary",
-  "rehearsal",
-]);
+const EVENT = word(EVENTS);
 
 const CAUSE: Codec<Cause> = object({ text, checks: number, sinceMs: number });
 

@@ -53,7 +53,7 @@ export function createConnections(clock: Clock): Connections {
       }
     },
     connectDatabase: async (target, options) =>
-      await (await import("./database_connection.ts")).connectDatabase(target, { ...options, clock }),
+      await (await import("./secure_connection.ts")).connectDatabase(target, { ...options, clock }),
     async resolve({ host, port }, signal): Promise<readonly HostAddress[]> {
       const name = withoutBrackets(host);
       const family = isIP(name);
