@@ -3,7 +3,6 @@ import { quoteValue } from "../config/problem.ts";
 import type { PastSpan } from "../outputs/past_events.ts";
 import { parseMonth, parseTime, TIME_EXAMPLES, type TimeContext } from "../shared/local_time.ts";
 import { type Invocation, option, type OptionSpec, UsageError } from "./command_definition.ts";
-import { parseIntervalText } from "../config/quantities.ts";
 
 export const SPAN_OPTIONS: readonly OptionSpec[] = [
   option(
@@ -66,21 +65,4 @@ export function readMonth(invocation: Invocation, { timeZone, nowMs }: TimeConte
   }
   if (span.sinceMs >= nowMs) throw new UsageError(`--month is ${quoteValue(text)}, which is in the future`);
   return { ...span, untilMs: Math.min(span.untilMs, nowMs) };
-}
-
-/**
- * Returns the duration of an option, milliseconds; `null` without the option.
- *
- * @throws {UsageError} If the value is no duration.
- */
-export function readDuration(
-  invocation: Invocation,
-  name: string,
-  hintFor: (text: string) => string | undefined = () => undefined,
-): number | null {
-  const text = invocation.text(name);
-  if (text === undefined) return null;
-  const interval = parseIntervalText(text);
-  if ("ms" in interval) return interval.ms;
-  throw new UsageError(`--${name} ${quoteValue(text)} ${interval.problem}`, hintFor(text));
 }
