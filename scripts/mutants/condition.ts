@@ -146,8 +146,13 @@ export const CONDITION: FaultyLayer = {
         ],
         [
           "a dependency lets problems pass before it has run again",
-          "    dependency.observedAtMs < problemBeganAtMs;",
-          "    dependency.observedAtMs > problemBeganAtMs;",
+          "    dependency.observedAtMs < times.problemBeganAtMs ||",
+          "    dependency.observedAtMs > times.problemBeganAtMs ||",
+        ],
+        [
+          "a check that recovers with its dependency is sent as a problem before it runs",
+          " || hasRecoveredSince(dependency, times);",
+          ";",
         ],
         [
           "a failing dependency is run again before it is confirmed",
@@ -170,6 +175,11 @@ export const CONDITION: FaultyLayer = {
     {
       file: "src/condition/transition.ts",
       faults: [
+        [
+          "a suppressed problem is sent although the last result is ok",
+          'return observed === "ok" &&',
+          'return observed === "unknown" &&',
+        ],
         [
           "results before the last recovery count for within",
           "policy, recent.slice(-sinceLowered))",

@@ -457,8 +457,8 @@ export const ENGINE: FaultyLayer = {
         ],
         [
           "a clock that is set back makes a dependency hold",
-          "if (problemBeganAtMs !== null && problemBeganAtMs <= nowMs)",
-          "if (problemBeganAtMs !== null && problemBeganAtMs !== nowMs)",
+          ": beganAtMs <= nowMs",
+          ": beganAtMs !== nowMs",
         ],
         [
           "a dependency that does not run suppresses",

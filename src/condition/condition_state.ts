@@ -66,16 +66,35 @@ export function conditionBefore({ leftAtMs }: Pick<ConditionState, "leftAtMs">):
   return leftAtMs.ok === null ? "pending" : "ok";
 }
 
+/** Of a check that depends on another one, when its problem began, and its last result; wall time, milliseconds since 1970. */
+export interface DependentTimes {
+  /** The time of the present result without a problem. */
+  readonly problemBeganAtMs: number;
+  readonly observedAtMs: number;
+}
+
 /**
  * Returns whether a dependency suppresses the problem of a check that depends on it: while the dependency itself is
  * failing, and until it has run since the problem began, because the failure of a router is often detected after that
- * of the hosts behind it.
- *
- * `problemBeganAtMs` is that of the dependent check, or the time of the present result if that is `null`.
+ * of the hosts behind it. Also until the check has run since the dependency recovered: most recover with it.
  */
-export function dependencyHolds(dependency: ConditionState, problemBeganAtMs: number): boolean {
+export function dependencyHolds(dependency: ConditionState, times: DependentTimes): boolean {
   return isAttentive(dependency) || dependency.observedAtMs === null ||
-    dependency.observedAtMs < problemBeganAtMs;
+    dependency.observedAtMs < times.problemBeganAtMs || hasRecoveredSince(dependency, times);
+}
+
+/** Returns whether a dependency has recovered since a check that depends on it ran. */
+export function hasRecoveredSince(
+  dependency: ConditionState,
+  { observedAtMs }: Pick<DependentTimes, "observedAtMs">,
+): boolean {
+  return !isAttentive(dependency) && recoveredAtMs(dependency) > observedAtMs;
+}
+
+/** Returns when the last problem of a check ended; 0: it has one, or there was none. */
+export function recoveredAtMs(state: ConditionState): number {
+  const { unknown, warning, critical } = state.leftAtMs;
+  return hasProblem(state) ? 0 : Math.max(unknown ?? 0, warning ?? 0, critical ?? 0);
 }
 
 /**

@@ -278,6 +278,20 @@ function hasNotifiedFlapping(
   return [notified, ...known?.(state) ?? []].every((one) => severity(one) >= severity(confirmed ?? "ok"));
 }
 
+/**
+ * Returns whether what was suppressed until now may be over, because the last result is ok: most checks recover with the
+ * dependency that suppressed them, and the next results decide. News that it is less severe is never held back.
+ */
+function isEnding(
+  state: ConditionState,
+  event: NotificationEvent,
+  { known }: Pick<Circumstances, "known">,
+): boolean {
+  const { confirmed, notified, observed } = state;
+  return observed === "ok" && (event === "problem" || event === "change") &&
+    [notified, ...known?.(state) ?? []].every((one) => severity(one) <= severity(confirmed ?? "ok"));
+}
+
 function conclude(
   policy: ReviewPolicy,
   state: ConditionState,
@@ -288,6 +302,9 @@ function conclude(
     const isDecided = circumstances.suppressedBy === null && hasProblem(state);
     const decided = isDecided ? { ...state, notifiedSinceMs: state.notifiedSinceMs ?? nowMs } : state;
     return { state: decided, occurrences: seen, verdict: { kind: "quiet", reason } };
+  }
+  if (isEnding(state, event, circumstances)) {
+    return { state, occurrences: seen, verdict: { kind: "quiet", reason: "the last result is ok" } };
   }
   const passes = event === "recovery" && circumstances.suppressedBy !== null &&
     letsRecoveriesPass(circumstances.suppressedBy);

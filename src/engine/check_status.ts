@@ -1,7 +1,7 @@
 /** What is known now about a check, from its record: its condition, that it is pending, or why it is not known. */
 import { agentCheckName, isReported } from "../domain/agent_check.ts";
 import { quote } from "../shared/text.ts";
-import { dueEvent, hasProblem, initialState } from "../condition/condition_state.ts";
+import { dueEvent, initialState, recoveredAtMs } from "../condition/condition_state.ts";
 import type { Check } from "../domain/check.ts";
 import type { KnownCondition, ResultState } from "../domain/check_kind.ts";
 import { type Condition, countedAs, severity, type ShownCondition } from "../domain/condition.ts";
@@ -142,16 +142,13 @@ export function conditionOf(
     : "current";
   const condition = state === "current" ? record.condition.confirmed ?? "pending" : "unknown";
   const isLater = state !== "current" && isCron(check.schedule);
-  const { observed, leftAtMs: { unknown, warning, critical } } = record.condition;
-  const recoveredAtMs = hasProblem(record.condition)
-    ? 0
-    : Math.max(unknown ?? 0, warning ?? 0, critical ?? 0);
+  const endedAtMs = recoveredAtMs(record.condition);
   return {
     condition,
     state,
-    last: observed,
+    last: record.condition.observed,
     ...isLater && { isLater },
-    ...recoveredAtMs > 0 && { recoveredAtMs },
+    ...endedAtMs > 0 && { recoveredAtMs: endedAtMs },
   };
 }
 

@@ -142,13 +142,14 @@ export function decide(
     lastNotifiedOf: lastNotifiedOf ?? (() => NEVER_NOTIFIED),
   };
   const suppressible = run === null || !isReported(check) ? check : whileReported(check);
+  const present = run === null ? situation : { ...situation, observedAtMs: nowMs };
   const circumstances: Circumstances = {
-    suppressedBy: suppressionIn(suppressible, situation),
+    suppressedBy: suppressionIn(suppressible, present),
     nowMs,
     isAcknowledged: acknowledgement !== undefined,
     acts: situation.acts !== false && !situation.isOvertaken && !situation.isLate &&
       check.action !== undefined &&
-      mayAct(suppressible, situation),
+      mayAct(suppressible, present),
     known: (state) => knownToChannels(state, deciding),
   };
   return run === null

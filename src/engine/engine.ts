@@ -15,7 +15,7 @@ import { decide, type Decided, NOT_SENT, type Run, type Situation, suppressionIn
 import { isAfterGap } from "./check_status.ts";
 import type { Sender } from "./sender.ts";
 import { truncateBytes } from "../shared/text.ts";
-import { unknownDependencies } from "./suppression.ts";
+import { checksToRun } from "./suppression.ts";
 
 /** What sends, and knows what the channels were last notified of. */
 export type EngineSender = Pick<
@@ -111,9 +111,9 @@ export class Engine {
     return suppressionIn(check, this.#situation(check, nowMs));
   }
 
-  /** Returns the dependencies that have to run before their suppression can be decided. */
-  dependenciesToRun(check: Check, nowMs: number): readonly Check[] {
-    return unknownDependencies(check, this.#situation(check, nowMs));
+  /** Returns the checks that have to run before the suppression of one by its dependencies can be decided. */
+  checksToRun(check: Check, nowMs: number): readonly Check[] {
+    return checksToRun(check, this.#situation(check, nowMs));
   }
 
   /** Returns the checks to run at once after a result, since they may have the same cause. */

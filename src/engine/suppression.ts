@@ -1,5 +1,10 @@
 /** The suppression of notifications of a check. Pure. */
-import { dependencyHolds, dependencyIsUnknown } from "../condition/condition_state.ts";
+import {
+  dependencyHolds,
+  dependencyIsUnknown,
+  type DependentTimes,
+  hasRecoveredSince,
+} from "../condition/condition_state.ts";
 import { alternativesOf, type Check } from "../domain/check.ts";
 import type { ConditionState, Suppression } from "../domain/condition.ts";
 import type { Silence } from "../domain/outbox.ts";
@@ -12,6 +17,8 @@ export interface SuppressionOptions {
   /** The checks that run here, by name; a dependency that does not run suppresses nothing. */
   readonly running: ReadonlyMap<string, Check>;
   stateOf(check: string): ConditionState;
+  /** The time of the last result of the check. @default that of its state */
+  readonly observedAtMs?: number;
   readonly nowMs: number;
 }
 
@@ -56,7 +63,7 @@ function silencesOfKind(
   return silencesOf({ name, tags, problemBeganAtMs }, silences, { kind, nowMs });
 }
 
-interface DependencyOptions extends Pick<SuppressionOptions, "stateOf" | "nowMs"> {
+interface DependencyOptions extends Pick<SuppressionOptions, "stateOf" | "observedAtMs" | "nowMs"> {
   readonly running: Pick<SuppressionOptions["running"], "has">;
 }
 
@@ -65,26 +72,37 @@ export function holdingDependencies(
   check: Pick<Check, "name" | "dependsOn">,
   options: DependencyOptions,
 ): readonly (readonly string[])[] {
-  const problemBeganAtMs = beganAtMs(options.stateOf(check.name), options.nowMs);
+  const times = timesOf(options.stateOf(check.name), options);
   return check.dependsOn
     .map((dependency) => alternativesOf(dependency).filter((name) => options.running.has(name)))
     .filter((names) =>
-      names.length > 0 && names.every((name) => dependencyHolds(options.stateOf(name), problemBeganAtMs))
+      names.length > 0 && names.every((name) => dependencyHolds(options.stateOf(name), times))
     );
 }
 
-/** Returns the dependencies that have to run before their suppression can be decided. */
-export function unknownDependencies(check: Check, options: SuppressionOptions): readonly Check[] {
-  const { running, stateOf, nowMs } = options;
-  const problemBeganAtMs = beganAtMs(stateOf(check.name), nowMs);
+/** Returns the dependencies that have to run before their suppression can be decided, or the check itself. */
+export function checksToRun(check: Check, options: SuppressionOptions): readonly Check[] {
+  const { running, stateOf } = options;
+  const times = timesOf(stateOf(check.name), options);
   // One that does not suppress decides about its alternatives.
-  return holdingDependencies(check, options).flat()
-    .filter((name) => dependencyIsUnknown(stateOf(name), problemBeganAtMs))
-    .flatMap((name) => running.get(name) ?? []);
+  const holding = holdingDependencies(check, options).flat();
+  const itself = holding.some((name) => hasRecoveredSince(stateOf(name), times)) ? [check] : [];
+  return [
+    ...itself,
+    ...holding.filter((name) => dependencyIsUnknown(stateOf(name), times.problemBeganAtMs))
+      .flatMap((name) => running.get(name) ?? []),
+  ];
 }
 
 /** When a problem began. If the clock was set back since then: its last result, so that dependencies need no later one. */
-function beganAtMs({ problemBeganAtMs, observedAtMs }: ConditionState, nowMs: number): number {
-  if (problemBeganAtMs !== null && problemBeganAtMs <= nowMs) return problemBeganAtMs;
-  return problemBeganAtMs === null ? nowMs : Math.min(observedAtMs ?? nowMs, nowMs);
+function timesOf(
+  { problemBeganAtMs: beganAtMs, observedAtMs: lastMs }: ConditionState,
+  { nowMs, observedAtMs = lastMs ?? nowMs }: Pick<SuppressionOptions, "nowMs" | "observedAtMs">,
+): DependentTimes {
+  const problemBeganAtMs = beganAtMs === null
+    ? nowMs
+    : beganAtMs <= nowMs
+    ? beganAtMs
+    : Math.min(lastMs ?? nowMs, nowMs);
+  return { problemBeganAtMs, observedAtMs };
 }

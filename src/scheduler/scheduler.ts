@@ -109,7 +109,7 @@ export interface SchedulerOptions {
   /** Records every result that counts, and decides on notifications. */
   readonly engine: Pick<
     Engine,
-    "refresh" | "record" | "review" | "dependenciesToRun" | "othersToRun" | "send" | "notifies"
+    "refresh" | "record" | "review" | "checksToRun" | "othersToRun" | "send" | "notifies"
   >;
   /** Decides which of the checks run here; notify the scheduler of a change with `spread`. @default all of them */
   readonly share?: WorkShare;

@@ -5,7 +5,7 @@ import type { Decided } from "../engine/decide.ts";
 import type { Engine } from "../engine/engine.ts";
 
 interface SuppressedChecksOptions {
-  readonly engine: Pick<Engine, "refresh" | "review" | "dependenciesToRun">;
+  readonly engine: Pick<Engine, "refresh" | "review" | "checksToRun">;
   nowMs(): number;
   /** The check of a name; `null` if it is not scheduled any more. */
   checkOf(name: string): Check | null;
@@ -74,7 +74,7 @@ export class SuppressedChecks {
 
   #runParents(check: Check): void {
     const { engine, nowMs, checkOf, request } = this.#options;
-    for (const { name } of engine.dependenciesToRun(check, nowMs())) {
+    for (const { name } of engine.checksToRun(check, nowMs())) {
       if (this.#awaited.has(name)) continue;
       // The result of another member is read later.
       if (checkOf(name) !== null) this.#awaited.add(name);

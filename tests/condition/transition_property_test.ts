@@ -34,8 +34,10 @@ Deno.test("review() returns the suppressed notification that the next check resu
       const due = dueEvent(state);
       const circumstances = { suppressedBy: null, nowMs: 1e9 };
       const { verdict, state: after } = review(state, circumstances, { flapping: "all" });
-      assert.equal(verdict.kind === "notify" ? verdict.event : null, due);
-      assert.equal(dueEvent(after), null);
+      const isEnding = history.at(-1)?.condition === "ok" && due !== "recovery" &&
+        severity(state.notified) < severity(state.confirmed ?? "ok");
+      assert.equal(verdict.kind === "notify" ? verdict.event : null, isEnding ? null : due);
+      assert.equal(dueEvent(after), isEnding ? due : null);
       assert.deepEqual({ ...after, ...notificationFields(state) }, state);
     }),
     { numRuns: campaign(1000) },
@@ -183,7 +185,9 @@ function runDefinition(history: readonly Step[]): Sent[] {
       if (due) event = "reminder";
     }
     let verdict = "quiet";
-    if (confirmed !== null && event !== null) {
+    // What was suppressed may be over.
+    const isEnding = step.condition === "ok" && severity(confirmed ?? "ok") > severity(notified);
+    if (confirmed !== null && event !== null && !isEnding) {
       const isSuppressed = isQuiet ||
         step.suppressedBy !== null && (step.suppressedBy === "no_notify" || event !== "recovery");
       if (!isSuppressed) {

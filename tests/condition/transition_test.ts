@@ -83,10 +83,16 @@ Deno.test("transition() counts no result that waits for another one", async (t) 
     const job = wait(initialState(), "job");
     assert.deepEqual(job.state, { ...initialState(), observedAtMs: START_MS + 9 });
     assert.deepEqual([job.change, job.verdict.kind, job.occurrences], [null, "quiet", 0]);
-    assert.deepEqual([isAttentive(job.state), dependencyHolds(job.state, START_MS)], [false, false]);
+    assert.deepEqual([
+      isAttentive(job.state),
+      dependencyHolds(job.state, { problemBeganAtMs: START_MS, observedAtMs: Infinity }),
+    ], [false, false]);
     const group = wait(initialState(), "checks");
     assert.deepEqual(group.state, { ...job.state, observed: "unknown" });
-    assert.deepEqual([isAttentive(group.state), dependencyHolds(group.state, START_MS)], [true, true]);
+    assert.deepEqual([
+      isAttentive(group.state),
+      dependencyHolds(group.state, { problemBeganAtMs: START_MS, observedAtMs: Infinity }),
+    ], [true, true]);
     assert.deepEqual(wait(group.state, "job").state, job.state);
   });
   await t.step("the threshold counts from the next result", () => {
@@ -118,7 +124,10 @@ Deno.test("transition() counts no result that waits for another one", async (t) 
     assert.deepEqual([change?.from, change?.to], ["warning", "ok"]);
     assert.deepEqual(verdict.kind === "notify" && [verdict.event, verdict.previous], ["recovery", "warning"]);
     assert.deepEqual([state.confirmed, state.notified, state.problemBeganAtMs], [null, "ok", null]);
-    assert.deepEqual([isAttentive(state), dependencyHolds(state, START_MS)], [false, false]);
+    assert.deepEqual([
+      isAttentive(state),
+      dependencyHolds(state, { problemBeganAtMs: START_MS, observedAtMs: Infinity }),
+    ], [false, false]);
     // The recovery would never be due again.
     for (const suppressedBy of ["overtaken", "no_notify"] as const) {
       const { verdict } = wait(wait(first.state, "job", suppressedBy).state, "job");
@@ -295,7 +304,10 @@ Deno.test("dependencyHolds() returns true until a parent was ok since the proble
   await testRows(t, table, ([observed, beganMinutes, holds, isUnknown]) => {
     const state = stateAfter({ observed });
     const beganMs = START_MS + beganMinutes * MINUTE;
-    assert.deepEqual([dependencyHolds(state, beganMs), dependencyIsUnknown(state, beganMs)], [
+    assert.deepEqual([
+      dependencyHolds(state, { problemBeganAtMs: beganMs, observedAtMs: Infinity }),
+      dependencyIsUnknown(state, beganMs),
+    ], [
       holds,
       isUnknown,
     ]);

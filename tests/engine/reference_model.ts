@@ -101,7 +101,10 @@ export function createReferenceModel(): ReferenceModel {
     const due = check.notifications.map((channel) => dueTo(channel, now, { nowMs, acknowledged }));
     const isChange = now.confirmed !== now.notified || due.some(({ event }) => event !== null);
     const isAwaiting = now.confirmed !== "ok" && !isSilenced && isChange;
-    now.awaited = isAwaiting ? holding.filter((name) => isAwaited(known.get(name), now)) : [];
+    const itself = holding.some((name) => hasRecoveredSince(known.get(name) ?? unseen(), now.observedAtMs))
+      ? [check.name]
+      : [];
+    now.awaited = isAwaiting ? [...itself, ...holding.filter((name) => isAwaited(known.get(name), now))] : [];
     if (now.confirmed !== "ok" && (isSilenced || holding.length > 0)) {
       // Of channels that the condition is ok for.
       const recovered = due.filter(({ event }) => event === "recovery");
@@ -116,6 +119,10 @@ export function createReferenceModel(): ReferenceModel {
       return new Map(recovered.map(({ channel, previous }) => [channel.key, { ...recovery, previous }]));
     }
     const event = dueEvent(now, check, { nowMs, acknowledged, isResult });
+    // What was suppressed may be over, unless a channel is to know that it is less severe.
+    const isBetter = severity(now.confirmed) < severity(now.notified) ||
+      due.some((one) => one.event !== null && severity(one.condition) < severity(one.previous));
+    if (now.confirmed !== "ok" && now.history.at(-1) === "ok" && isChange && !isBetter) return new Map();
     const news = {
       check: check.name,
       condition: now.confirmed,
@@ -274,12 +281,17 @@ function dueEvent(
 }
 
 /**
- * A dependency that has a problem, whose last result was not ok, or that has not run since the problem here began.
+ * A dependency that has a problem, whose last result was not ok, or that has not run since the problem here began; or
+ * that has recovered since the last result here.
  */
-function isUncertain(dependency: Known | undefined, { beganAtMs }: Known): boolean {
+function isUncertain(dependency: Known | undefined, { beganAtMs, observedAtMs }: Known): boolean {
   if (dependency === undefined) return true;
   return dependency.confirmed !== "ok" || dependency.history.at(-1) !== "ok" ||
-    dependency.observedAtMs < (beganAtMs ?? 0);
+    dependency.observedAtMs < (beganAtMs ?? 0) || hasRecoveredSince(dependency, observedAtMs);
+}
+
+function hasRecoveredSince({ confirmed, history, changes }: Known, observedAtMs: number): boolean {
+  return confirmed === "ok" && history.at(-1) === "ok" && (changes.at(-1)?.atMs ?? 0) > observedAtMs;
 }
 
 /** A failure of a dependency that is not confirmed is known. */

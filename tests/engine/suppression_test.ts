@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { suppressionOf, type SuppressionOptions, unknownDependencies } from "../../src/engine/suppression.ts";
+import { checksToRun, suppressionOf, type SuppressionOptions } from "../../src/engine/suppression.ts";
 import { initialState } from "../../src/condition/condition_state.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { ConditionState, Suppression } from "../../src/domain/condition.ts";
@@ -64,7 +64,7 @@ Deno.test("suppressionOf() returns the first reason that applies", async (t) => 
     const check = { ...testCheck("ok", { name: "web", dependsOn: ["router"] }), ...web } as Check;
     const all = optionsOf({ stateOf: (one) => one === "router" ? router : OK, ...options });
     assert.strictEqual(suppressionOf(check, all), expected);
-    assert.deepStrictEqual(unknownDependencies(check, all), router === NEVER_RAN ? [ROUTER] : []);
+    assert.deepStrictEqual(checksToRun(check, all), router === NEVER_RAN ? [ROUTER] : []);
   });
 });
 
@@ -86,7 +86,7 @@ Deno.test("suppressionOf() suppresses if all parents of several have a problem",
       stateOf: (one) => ({ a, b: b ?? OK })[one] ?? OK,
     });
     assert.equal(suppressionOf(check, options), isSuppressed ? "dependency" : null);
-    assert.equal(unknownDependencies(check, options).map(({ name }) => name).join(" "), toRun);
+    assert.equal(checksToRun(check, options).map(({ name }) => name).join(" "), toRun);
   });
 });
 

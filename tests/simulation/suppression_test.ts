@@ -280,3 +280,46 @@ simulate("a failure that is not confirmed yet can't be acknowledged, and the com
   },
   expect: { chat: ["22:02 problem web critical"] },
 });
+
+for (
+  const [router, web] of [["1 minute", "1 minute"], ["15 seconds", "5 minutes"], ["15 seconds", "1 day"]]
+) {
+  simulate(`a check every ${web} that recovers with a dependency run every ${router} sends nothing`, {
+    start: START,
+    config: {
+      checks: {
+        router: { schedule: { regular_interval: router, attentive_interval: router } },
+        web: {
+          schedule: { regular_interval: web, attentive_interval: "5 minutes" },
+          threshold: 1,
+          recovery_threshold: 3,
+          depends_on: ["router"],
+        },
+      },
+    },
+    results: { router: "22:10 critical, 22:32 ok", web: "22:10 critical, 22:32 ok" },
+    actions: { "22:12": "run web => 2" },
+    until: "23:30",
+    expect: { chat: ["22:10 problem router critical (1 dependent)", "22:32-22:33 recovery router ok"] },
+  });
+}
+
+simulate("a check that goes on failing without its dependency is run at once when that recovers, and sent", {
+  start: START,
+  config: {
+    checks: {
+      router: { schedule: { regular_interval: "15 seconds", attentive_interval: "15 seconds" } },
+      web: { schedule: { regular_interval: "1 hour", attentive_interval: "1 hour" }, depends_on: ["router"] },
+    },
+  },
+  results: { router: "22:10 critical, 22:32 ok", web: "22:10 critical" },
+  actions: { "22:12": "run web => 2" },
+  until: "22:50",
+  expect: {
+    chat: [
+      "22:10 problem router critical (1 dependent)",
+      "22:32-22:33 recovery router ok",
+      "22:32-22:34 problem web critical",
+    ],
+  },
+});
