@@ -173,8 +173,18 @@ export const SCHEDULER: FaultyLayer = {
       faults: [
         [
           "a report for which a link is too slow is sent again as it was",
-          "if (sent.length > 1) this.#countMax = Math.floor(sent.length / 2);",
-          "",
+          "if ((isRejected || isTooSlow) && sent.length > 1)",
+          "if (isRejected && sent.length > 1)",
+        ],
+        [
+          "a malformed result holds up all results of an agent",
+          "const REJECTING_STATUSES: readonly number[] = [400, 413];",
+          "const REJECTING_STATUSES: readonly number[] = [413];",
+        ],
+        [
+          "an agent drops all results while the hub rejects each request",
+          "if (without.status !== null && without.reply !== null) {",
+          "if (without.status !== null) {",
         ],
       ],
     },

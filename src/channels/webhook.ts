@@ -7,6 +7,7 @@ import type { Condition } from "../domain/condition.ts";
 import type { ChannelKindEntry, DeliverContext, Delivery, Message, MessageItem } from "../domain/delivery.ts";
 import { describeRequestFailure } from "../shared/failure_words.ts";
 import { createRedactor, type Redact } from "../shared/redact.ts";
+import { readStart } from "../shared/read_start.ts";
 import { retryAfterMs } from "../shared/retry_after.ts";
 import type { IncomingResponse, OutgoingRequest } from "../domain/requests.ts";
 import {
@@ -152,6 +153,8 @@ const GATEWAY_STATUSES: readonly number[] = [502, 504];
 /** Statuses below 500 that only ask to come back later (RFC 9110, RFC 8470, RFC 6585). */
 const TRY_AGAIN_STATUSES: readonly number[] = [408, 425, 429];
 
+const ANSWER_BYTES_MAX = 1024;
+
 async function evaluate(
   response: IncomingResponse,
   channel: ChannelOf<"webhook">,
@@ -166,34 +169,17 @@ async function evaluate(
   const redirect = status >= 300 && status < 400 ? ", and redirects are not followed" : "";
   // The first words of an HTML page are no reason.
   const isPage = /^text\/html\b/i.test(response.headers.get("Content-Type") ?? "");
-  const said = isPage ? "" : oneLine(hiddenParts(channel)(await readStart(response)));
+  const { text, isWhole } = isPage
+    ? { text: "", isWhole: true }
+    : await readStart(response, ANSWER_BYTES_MAX);
+  // So that a secret that was cut is found by its beginning.
+  const said = oneLine(hiddenParts(channel)(text === "" || isWhole ? text : `${text}…`));
   return notDelivered(`status is ${status}${redirect}${afterColon(said)}`, {
     retryable,
     // A gateway without a response may have forwarded the request.
     mayHaveArrived: GATEWAY_STATUSES.includes(status),
     retryAfterMs: retryable ? retryAfterMs(response.headers.get("Retry-After"), system.clock.wallMs()) : null,
   });
-}
-
-const ANSWER_LENGTH_MAX = 1024;
-
-async function readStart(response: IncomingResponse): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  let isWhole = false;
-  try {
-    while (text.length < ANSWER_LENGTH_MAX && !isWhole) {
-      const bytes = await response.read();
-      isWhole = bytes === null;
-      text += decoder.decode(bytes ?? new Uint8Array(), { stream: !isWhole });
-    }
-  } catch {
-    // The status suffices.
-  }
-  // So that a secret that was cut is found by its beginning.
-  return text === "" || isWhole && text.length <= ANSWER_LENGTH_MAX
-    ? text
-    : `${text.slice(0, ANSWER_LENGTH_MAX)}…`;
 }
 
 /** Shorter parts of a URL or a header are words such as `api` and `Bearer`. */

@@ -49,9 +49,9 @@ export interface StoredReport extends NewReport {
 export interface Reporting {
   /** Identifies the sequence numbers of the state. */
   readonly stream: string;
-  /** The greatest sequence that was received there; 0: none. */
+  /** The greatest sequence that was received there, or dropped as rejected; 0: none. */
   readonly received: number;
-  /** How many reports were dropped, because they were too many, too old, or rejected as malformed. */
+  /** How many reports were dropped, because too many were waiting, or each was rejected as malformed or too large. */
   readonly dropped: number;
   /** The checks that were rejected there at the last exchange. */
   readonly rejected: readonly string[];

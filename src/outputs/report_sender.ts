@@ -4,6 +4,7 @@ import type { NewReport, ReportedRun, Reporting, ReportReply, StoredReport } fro
 import type { IncomingResponse } from "../domain/requests.ts";
 import { StoreError } from "../domain/store.ts";
 import type { Log, System } from "../domain/system.ts";
+import { afterColon } from "../channels/clean_text.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Reporter } from "../engine/engine.ts";
 import { backoffMs } from "../engine/queue_state.ts";
@@ -11,6 +12,7 @@ import type { SchedulerEvent } from "../scheduler/scheduler.ts";
 import { startDeadline } from "../shared/deadline.ts";
 import { describeRequestFailure } from "../shared/failure_words.ts";
 import { hash32 } from "../shared/hash.ts";
+import { readStart } from "../shared/read_start.ts";
 import { firstItems, oneLine, quote } from "../shared/text.ts";
 import { MINUTE_MS, SECOND_MS } from "../shared/time_units.ts";
 import { createTrouble } from "../shared/trouble.ts";
@@ -39,13 +41,16 @@ const SOON_MS = SECOND_MS;
 const IDLE_MS = 30 * SECOND_MS;
 const REPLY_BYTES_MAX = 1_048_576;
 const NAMES_SHOWN = 5;
+/** Malformed or too large: the same again would be, too. */
+const REJECTING_STATUSES: readonly number[] = [400, 413];
 
 /** The result of an exchange. */
-type Outcome =
-  | { readonly kind: "done" | "more" }
-  /** It was too large for something on the way: the next one is smaller. */
-  | { readonly kind: "too_large"; readonly reason: string }
-  | { readonly kind: "failed"; readonly reason: string };
+type Outcome = { readonly kind: "done" | "more" } | { readonly kind: "failed"; readonly reason: string };
+
+/** The response to a request. */
+type Exchanged =
+  | { readonly status: number; readonly text: string; readonly reply: ReportReply | null }
+  | { readonly status: null; readonly reason: string; readonly isTimeUp: boolean };
 
 export class ReportSender implements Reporter {
   readonly #options: ReportSenderOptions;
@@ -60,8 +65,10 @@ export class ReportSender implements Reporter {
   readonly #ended = new AbortController();
   #config: Configured;
   #countMax = BATCH_COUNT_MAX;
-  /** More was too large for something on the way. */
+  /** More was rejected; grows again with each report. */
   #countLimit = BATCH_COUNT_MAX;
+  /** The checks of which a result was dropped, and none received since. */
+  readonly #dropped = new Set<string>();
   #failures = 0;
   /** Monotonic; when the last exchange succeeded. */
   #sentMs = -Infinity;
@@ -115,7 +122,6 @@ export class ReportSender implements Reporter {
       const outcome = await this.#exchange();
       if (outcome.kind === "done") return null;
       if (outcome.kind === "failed") return outcome.reason;
-      if (outcome.kind === "too_large" && !this.#shrink()) return outcome.reason;
     }
   }
 
@@ -150,13 +156,6 @@ export class ReportSender implements Reporter {
     if (this.#ended.signal.aborted) return;
     this.#failures = failure === null ? 0 : this.#failures + 1;
     this.#trouble.set(failure);
-  }
-
-  #shrink(): boolean {
-    const isPossible = this.#countMax > 1;
-    this.#countMax = Math.max(1, Math.floor(this.#countMax / 2));
-    this.#countLimit = this.#countMax;
-    return isPossible;
   }
 
   async #exchange(): Promise<Outcome> {
@@ -201,14 +200,14 @@ export class ReportSender implements Reporter {
   }
 
   async #post(
-    { target, key }: ReportTo,
+    reportTo: ReportTo,
     { reporting, reports, waiting }: {
       readonly reporting: Reporting;
       readonly reports: readonly StoredReport[];
       readonly waiting: number;
     },
   ): Promise<Outcome> {
-    const { system: { clock, requests }, repository: { store } } = this.#options;
+    const { system: { clock }, repository: { store } } = this.#options;
     const results: string[] = [];
     let bytes = 0;
     for (const report of reports) {
@@ -226,17 +225,50 @@ export class ReportSender implements Reporter {
       waiting: waiting - sent.length,
       dropped,
     } as const;
-    const url = reportUrl(target);
-    const { host } = url;
-    const fail = async (reason: string): Promise<Outcome> => {
-      const failure = this.#config.redact(reason);
-      if (reporting.failure !== failure) await store.keepReporting({ ...reporting, failure });
-      return { kind: "failed", reason };
-    };
     const startedMs = clock.monotonicMs();
+    const exchanged = await this.#request(reportTo, writeBatch(facts, results));
+    const { status } = exchanged;
+    if (status !== null && exchanged.reply !== null) {
+      // Twice as many take twice as long at most.
+      if (clock.monotonicMs() - startedMs < TIMEOUT_MS / 2) {
+        this.#countLimit = Math.min(this.#countLimit + 1, BATCH_COUNT_MAX);
+        this.#countMax = Math.min(2 * this.#countMax, this.#countLimit);
+      }
+      await this.#received(reporting, { sent, reply: exchanged.reply });
+      return { kind: sent.length < waiting ? "more" : "done" };
+    }
+    if (this.#ended.signal.aborted) return { kind: "done" };
+    const { host } = new URL(reportTo.target);
+    const reason = status === null
+      ? exchanged.reason
+      : `${host} returned status ${status}${afterColon(oneLine(exchanged.text))}`;
+    const isRejected = status !== null && REJECTING_STATUSES.includes(status);
+    const isTooSlow = status === null && exchanged.isTimeUp;
+    const [first] = sent;
+    // The next one is smaller, or none would ever arrive.
+    if ((isRejected || isTooSlow) && sent.length > 1) this.#countMax = Math.floor(sent.length / 2);
+    if (isRejected && first !== undefined) {
+      if (sent.length > 1) {
+        this.#countLimit = this.#countMax;
+        return { kind: "more" };
+      }
+      // Otherwise it is not about this result, and would be the same for each one.
+      const without = await this.#request(reportTo, writeBatch({ ...facts, waiting }, []));
+      if (without.status !== null && without.reply !== null) {
+        return await this.#drop(first, reporting, reason);
+      }
+      if (this.#ended.signal.aborted) return { kind: "done" };
+    }
+    const failure = this.#config.redact(`report failed: ${reason}`);
+    if (reporting.failure !== failure) await store.keepReporting({ ...reporting, failure });
+    return { kind: "failed", reason: `report failed: ${reason}` };
+  }
+
+  async #request({ target, key }: ReportTo, body: string): Promise<Exchanged> {
+    const { system: { clock, requests } } = this.#options;
+    const url = reportUrl(target);
     using deadline = startDeadline(clock, TIMEOUT_MS, this.#ended.signal);
     let response: IncomingResponse | null = null;
-    let text: string;
     try {
       response = await requests.send({
         target: url.href,
@@ -246,36 +278,43 @@ export class ReportSender implements Reporter {
           "content-type": "application/json",
           "user-agent": "monitor",
         },
-        body: writeBatch(facts, results),
+        body,
       }, deadline.signal);
-      text = await readText(response);
+      const { status } = response;
+      const { text, failure } = await readStart(response, REPLY_BYTES_MAX);
+      if (failure !== null) throw failure;
+      return { status, text, reply: status === 200 ? readReply(text) : null };
     } catch (error) {
-      if (this.#ended.signal.aborted) return { kind: "done" };
-      if (deadline.isTimeUp) {
-        // A slow link: the next one is smaller, or none would ever arrive.
-        if (sent.length > 1) this.#countMax = Math.floor(sent.length / 2);
-        return await fail(`report failed: no response from ${host} within ${TIMEOUT_MS / 1000} s`);
-      }
-      return await fail(
-        `report failed: ${describeRequestFailure(requests.explain(error, url.href), url.href)}`,
-      );
+      const { isTimeUp } = deadline;
+      const reason = isTimeUp
+        ? `no response from ${url.host} within ${TIMEOUT_MS / 1000} s`
+        : describeRequestFailure(requests.explain(error, url.href), url.href);
+      return { status: null, reason, isTimeUp };
     } finally {
       await response?.close();
     }
-    const { status } = response;
-    if (status === 413 && sent.length > 1) {
-      return { kind: "too_large", reason: `report failed: ${host} returned status 413` };
+  }
+
+  /** Drops the oldest result, which is always rejected. */
+  async #drop(
+    { run: { check }, sequence }: StoredReport,
+    reporting: Reporting,
+    reason: string,
+  ): Promise<Outcome> {
+    const { repository: { store }, log } = this.#options;
+    if (!this.#dropped.has(check)) {
+      log.error(this.#config.redact(`result of ${quote(check)} dropped: ${reason}`));
     }
-    const reply = status === 200 ? readReply(text) : null;
-    if (reply === null) {
-      const said = oneLine(text);
-      return await fail(`report failed: ${host} returned status ${status}${said === "" ? "" : `: ${said}`}`);
-    }
-    // Twice as many take twice as long at most.
-    const isFast = clock.monotonicMs() - startedMs < TIMEOUT_MS / 2;
-    if (isFast) this.#countMax = Math.min(2 * this.#countMax, this.#countLimit);
-    await this.#received(reporting, { sent, reply });
-    return { kind: sent.length < waiting ? "more" : "done" };
+    this.#dropped.add(check);
+    // The next ones may be of the same kind.
+    [this.#countMax, this.#countLimit] = [1, BATCH_COUNT_MAX];
+    await store.keepReporting({
+      ...reporting,
+      received: sequence,
+      dropped: reporting.dropped + 1,
+      failure: null,
+    });
+    return { kind: "more" };
   }
 
   async #received(
@@ -285,6 +324,7 @@ export class ReportSender implements Reporter {
     const { system: { clock }, repository: { store }, log } = this.#options;
     this.#sentMs = clock.monotonicMs();
     const names = new Set(sent.map(({ run }) => run.check));
+    for (const name of names) this.#dropped.delete(name);
     const rejected = new Set([...before.rejected.filter((name) => !names.has(name)), ...reply.rejected]);
     const added = [...rejected].filter((name) => !before.rejected.includes(name));
     if (added.length > 0) {
@@ -318,14 +358,4 @@ function reportUrl(target: string): URL {
   const url = new URL(target);
   if (url.pathname === "/") url.pathname = "/report";
   return url;
-}
-
-async function readText(response: IncomingResponse): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  for (let bytes = await response.read(); bytes !== null; bytes = await response.read()) {
-    text += decoder.decode(bytes, { stream: true });
-    if (text.length > REPLY_BYTES_MAX) break;
-  }
-  return text;
 }

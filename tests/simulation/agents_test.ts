@@ -223,6 +223,48 @@ test("an agent behind a slow link reports less at a time, and catches up", async
   assert.doesNotMatch(status, /waiting|failed/);
 });
 
+test("a result that the hub always rejects is dropped, and holds up no other one", async (pair) => {
+  const { world, nas } = pair;
+  type Request = { readonly results: readonly { readonly sequence: number; readonly check: string }[] };
+  const received: string[] = [];
+  const rejected = { status: 400, body: "the body is no report: /results/0/new" };
+  let rejects = ({ results }: Request): boolean => results.some(({ check }) => check === "db");
+  world.network.add("strict.example.org", {
+    respond: ({ body = "" }) => {
+      const request = JSON.parse(body) as Request;
+      if (rejects(request)) return rejected;
+      received.push(...request.results.map(({ check }) => check));
+      const last = request.results.at(-1)?.sequence ?? 0;
+      return { status: 200, body: JSON.stringify({ received: last, rejected: [] }) };
+    },
+  });
+  pair.write(nas, {
+    report_to: { target: "https://strict.example.org/", key: KEY },
+    defaults: { schedule: { regular_interval: 30, attentive_interval: 10 } },
+    checks: checksOf({ kind: "script", parameters: { path: "/bin/probe" } }),
+  });
+  const reporting = async (): Promise<{ waiting: number; dropped: number; failure: string | null }> =>
+    JSON.parse(await pair.printed(nas, "status", "--format", "json")).report_to;
+  pair.start(nas);
+  await world.advance(10 * MINUTE_MS);
+  const { waiting, dropped, failure } = await reporting();
+  assert.deepEqual([waiting < 3, dropped >= 20, failure], [true, true, null]);
+  assert.deepEqual([...new Set(received)].sort(), ["disk", "web"]);
+  assert.equal(received.length >= 40, true);
+  const line =
+    'result of "db" dropped: strict.example.org returned status 400: the body is no report: /results/0/new';
+  assert.equal(nas.service?.stderr.text().split(line).length, 2, "logged once");
+  // Also without results: it may be anything on the way, or a hub of another version.
+  rejects = () => true;
+  await world.advance(10 * MINUTE_MS);
+  const later = await reporting();
+  assert.deepEqual([later.waiting > 40, later.dropped - dropped < 3], [true, true]);
+  assert.match(later.failure ?? "", /strict\.example\.org returned status 400: the body is no report/);
+  rejects = () => false;
+  await world.advance(5 * MINUTE_MS);
+  assert.deepEqual([(await reporting()).waiting < 3, received.includes("db")], [true, true]);
+});
+
 test("late results are in the history, and cause no notification", async (pair) => {
   const { world, hook, nas } = pair;
   pair.startBoth();

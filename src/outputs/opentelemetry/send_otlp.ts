@@ -4,6 +4,7 @@ import type { IncomingResponse } from "../../domain/requests.ts";
 import type { System } from "../../domain/system.ts";
 import { startDeadline } from "../../shared/deadline.ts";
 import { describeRequestFailure } from "../../shared/failure_words.ts";
+import { readStart } from "../../shared/read_start.ts";
 import { retryAfterMs } from "../../shared/retry_after.ts";
 import { oneLine } from "../../shared/text.ts";
 
@@ -23,6 +24,8 @@ export type OtlpOutcome =
   };
 
 const TIMEOUT_MS = 10_000;
+/** More would be no response of OTLP. */
+const RESPONSE_BYTES_MAX = 16 * 1024;
 /** The specification of OTLP has these repeated, and no others. */
 const RETRYABLE_STATUSES: readonly number[] = [429, 502, 503, 504];
 
@@ -54,11 +57,13 @@ export async function sendOtlp(
       body,
     }, deadline.signal);
     const { status } = response;
-    if (status >= 200 && status < 300) return acceptedOf(await readStart(response), count);
+    // Without a body, the status suffices.
+    const { text } = await readStart(response, RESPONSE_BYTES_MAX);
+    if (status >= 200 && status < 300) return acceptedOf(text, count);
     return {
       accepted: false,
       retryable: RETRYABLE_STATUSES.includes(status),
-      reason: `${host} returned status ${status}${afterColon(messageIn(await readStart(response)))}`,
+      reason: `${host} returned status ${status}${afterColon(messageIn(text))}`,
       retryAfterMs: retryAfterMs(response.header("retry-after"), clock.wallMs()),
     };
   } catch (error) {
@@ -75,25 +80,6 @@ function signalUrl(target: string, signal: Signal): string {
   const url = new URL(target);
   url.pathname = `${url.pathname.replace(/\/+$/, "")}/v1/${signal}`;
   return url.href;
-}
-
-const RESPONSE_BYTES_MAX = 16 * 1024;
-
-/** Reads the beginning of a body; more of it would be no response of OTLP. Without a body, the status suffices. */
-async function readStart(response: IncomingResponse): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  try {
-    for (let bytes = 0; bytes < RESPONSE_BYTES_MAX;) {
-      const chunk = await response.read();
-      if (chunk === null) break;
-      bytes += chunk.length;
-      text += decoder.decode(chunk.subarray(0, RESPONSE_BYTES_MAX), { stream: true });
-    }
-  } catch {
-    // It broke, or did not come within the timeout.
-  }
-  return text;
 }
 
 interface OtlpResponse {
