@@ -396,7 +396,8 @@ async function startOutputs(config: LoadedConfig, options: ServiceOutputsOptions
       await openTelemetry.stopped();
     },
     end: async () => {
-      for (const output of [heartbeat, report, metrics, openTelemetry]) output.end();
+      for (const output of [heartbeat, report, metrics]) output.end();
+      await openTelemetry.end();
       await summary?.end();
       await endpoint?.end();
       await reporter?.end();

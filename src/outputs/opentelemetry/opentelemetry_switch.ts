@@ -4,7 +4,7 @@ import type { ExportSources, OpenTelemetryExport } from "./opentelemetry_export.
 export interface OpenTelemetrySwitch {
   adopt(config: LoadedConfig): void;
   stopped(): Promise<void>;
-  end(): void;
+  end(): Promise<void>;
 }
 
 /** Exports what the config asks for; the code is loaded only then. */
@@ -34,6 +34,9 @@ export async function startOpenTelemetry(
       await changing;
       await running?.stopped();
     },
-    end: () => running?.end(),
+    end: async () => {
+      await changing;
+      running?.end();
+    },
   };
 }
