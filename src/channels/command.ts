@@ -33,6 +33,7 @@ export const commandKind: ChannelKindEntry<"command"> = {
     return DELIVERED;
   },
   batches: () => false,
+  isAboutOne: () => true,
   describe: (channel) => `command ${channel.parameters.path}`,
   requiredPermissions: ({ parameters }) => ({ run: [parameters.path], env: PASSED_VARIABLES }),
   textMax: ITEM_TEXT_MAX,

@@ -28,6 +28,7 @@ import { factTexts, ITEM_TEXT_MAX, itemFields } from "./notification_fields.ts";
 export const webhookKind: ChannelKindEntry<"webhook"> = {
   deliver: deliverWebhook,
   batches: (channel) => !isTemplate(channel),
+  isAboutOne: ({ parameters: { body } }) => body !== undefined,
   // The path and the query of such URLs often are the secret.
   describe: (channel) => `webhook ${URL.parse(channel.parameters.target)?.host ?? "of an unknown host"}`,
   requiredPermissions: (channel) => {

@@ -94,6 +94,8 @@ export interface ChannelKindEntry<K extends ChannelKind> {
   deliver(message: Message, channel: ChannelOf<K>, context: DeliverContext): Promise<Delivery>;
   /** Returns whether everything that waits for the channel goes as one message. Otherwise each item is a message. */
   batches(channel: ChannelOf<K>): boolean;
+  /** Whether its receiver may read one check of a message only, as a program does. @default it reads all */
+  isAboutOne?(channel: ChannelOf<K>): boolean;
   /** The name in messages and `monitor status`, such as `email to admin@example.org`, without secrets. */
   describe(channel: ChannelOf<K>): string;
   /** Describes the missing requirements of this machine for every channel of the kind; `null`: none. @default none */

@@ -105,7 +105,7 @@ export class ConfiguredChannels {
     return {
       channel,
       batches: entry.batches(channel),
-      mergesCauses: channel.commonCauses ?? !isAboutOne(channel),
+      mergesCauses: channel.commonCauses ?? entry.isAboutOne?.(channel) !== true,
       group: channel.group === undefined
         ? null
         : { waitMs: channel.group.waitMs, of: (check) => this.#groupOf(check, channel.group?.by) },
@@ -151,11 +151,6 @@ export class ConfiguredChannels {
 function stricter(one: MessageLimit | undefined, other: MessageLimit | undefined): MessageLimit | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   return one.count / one.windowMs < other.count / other.windowMs ? one : other;
-}
-
-/** Whether what receives it may read one check of a message only, as a program does. */
-function isAboutOne({ kind, parameters }: Channel): boolean {
-  return kind === "command" || kind === "webhook" && parameters.body !== undefined;
 }
 
 /**
