@@ -15,6 +15,28 @@ export const ENGINE: FaultyLayer = {
       ],
     },
     {
+      file: "src/engine/causes.ts",
+      tests: ["tests/engine/causes_test.ts"],
+      faults: [
+        [
+          "an attribute of an unknown kind is the narrowest",
+          "value: attribute, rank: KIND_NAMES.length",
+          "value: attribute, rank: -1",
+        ],
+      ],
+    },
+    {
+      file: "src/scheduler/scheduler.ts",
+      tests: ["tests/simulation/members_test.ts"],
+      faults: [
+        [
+          "a healthy service of one member refutes the common cause at another one",
+          "new AttributeObserver(share.name)",
+          "new AttributeObserver()",
+        ],
+      ],
+    },
+    {
       file: "src/engine/why.ts",
       tests: ["tests/engine/why_test.ts", "tests/simulation/why_test.ts"],
       faults: [

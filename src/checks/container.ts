@@ -10,6 +10,7 @@ import { highestSeverity } from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";
 import type { ContainerParameters } from "../domain/generated/config.ts";
 import { hostAndPortOf, permissionsOfUrl } from "../domain/runtime_permissions.ts";
+import { isLoopback } from "../shared/ip_address.ts";
 import { oneLine, quote, truncate } from "../shared/text.ts";
 import { askJson, fieldsOf, listOf } from "./http/ask_json.ts";
 import { nameFor } from "./targets.ts";
@@ -27,8 +28,11 @@ export const containerKind: CheckKindEntry<"container"> = {
     textOf: ({ parameters: { name } }) => name,
     goesDown: true,
   },
-  sharedBy: ({ parameters: { socket, target } }) =>
-    `container host ${target === undefined ? socket : hostAndPortOf(target)}`,
+  sharedBy: ({ parameters: { socket, target } }) => ({
+    kind: "container host",
+    value: target === undefined ? socket : hostAndPortOf(target),
+    isLocal: target === undefined || isLoopback(new URL(target).hostname),
+  }),
   warnings: ({ parameters }) => thresholdWarnings(parameters.restarts, ["restarts"]),
   errors: ({ parameters }) => nameErrors(parameters),
   requiredPermissions: ({ parameters: { socket, target } }) =>

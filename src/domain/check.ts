@@ -179,6 +179,25 @@ export function invertResult(result: CheckResult): CheckResult {
 
 const EXPECTED = "expected a failure";
 
+/** The kinds of attributes; `src/engine/causes.ts` has their order and their words. */
+export type AttributeKind =
+  | "certificate"
+  | "file system"
+  | "container host"
+  | "host"
+  | "address"
+  | "port"
+  | "network"
+  | "location"
+  | "resolver";
+
+export interface Attribute {
+  readonly kind: AttributeKind;
+  readonly value: string;
+  /** Whether it is another one at each machine, such as a socket. */
+  readonly isLocal: boolean;
+}
+
 /** What a run depended on, in short words without secrets, such as `address 192.0.2.7`; see `src/engine/causes.ts`. */
 export interface RunAttributes {
   /** What may have caused the failure; nothing of an `ok` result. */

@@ -1,4 +1,4 @@
-import type { Check, CheckKind, CheckOf, CheckResult } from "./check.ts";
+import type { Attribute, Check, CheckKind, CheckOf, CheckResult } from "./check.ts";
 import type { Condition, ShownCondition } from "./condition.ts";
 import type { FileFacts } from "./files.ts";
 import type * as written from "./generated/written_config.ts";
@@ -122,7 +122,7 @@ export interface CheckKindEntry<K extends CheckKind> {
   /** The host that a command reaches for it, in addition to those of its permissions. @default none */
   reachedBy?(check: CheckOf<K>): string;
   /** What its checks may share that no connection shows, as in {@linkcode RunAttributes}. @default nothing */
-  sharedBy?(check: CheckOf<K>): string;
+  sharedBy?(check: CheckOf<K>): Attribute;
   /** Returns whether a target responded, so that its failure is not one of the own network. @default it did not */
   hasResponded?(result: CheckResult): boolean;
   /** Why its checks can't run at locations. @default they can */

@@ -7,6 +7,8 @@ import type { CheckRecord, KeptResult, Store } from "./store.ts";
 export interface WorkShare {
   runs(check: string): boolean;
   readonly prunes: boolean;
+  /** The name of this member. Absent: there are no others. */
+  readonly name?: string;
   /** Requests the others to run a check at once. Absent: there are none. */
   callFor?(check: string, why: EarlyLook["why"]): void;
 }

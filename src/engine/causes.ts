@@ -9,7 +9,7 @@
  *   two faults at a time are never taken for one.
  * - Checks that a dependency suppresses are left out: `depends_on` decides about them.
  */
-import type { Check, RunAttributes } from "../domain/check.ts";
+import type { AttributeKind, Check, RunAttributes } from "../domain/check.ts";
 import type { Cause } from "../domain/outbox.ts";
 import { isCron } from "../domain/schedule.ts";
 import type { CheckRecord } from "../domain/store.ts";
@@ -31,23 +31,28 @@ const FAILING_MAX = 64;
 
 interface Kind {
   /** What the checks have in common. */
-  describe(value: string): string;
+  describe(value: string, targets: readonly string[]): string;
   /** The kind of which three must fail. @default the checks alone count */
-  readonly of?: string;
+  readonly of?: AttributeKind;
 }
 
 /** The kinds of attributes, the narrowest first. A server that did not respond suspects its address and its port. */
-const KINDS = new Map<string, Kind>([
-  ["certificate", { describe: (value) => `all get the certificate with SHA-256 ${value}…` }],
-  ["file system", { describe: (value) => `all use the file system ${value}` }],
-  ["container host", { describe: (value) => `all run on the container host ${value}` }],
-  ["host", { describe: (value) => `all resolve the name ${value}` }],
-  ["address", { describe: (value) => `all connect to ${value}` }],
-  ["port", { describe: (value) => `all connect to ${value}` }],
-  ["network", { describe: (value) => `all connect to the network ${value}`, of: "address" }],
-  ["location", { describe: (value) => `all fail at the location ${value}` }],
-  ["resolver", { describe: (value) => `all resolve names with the resolver ${value}`, of: "host" }],
-]);
+const KINDS: Readonly<Record<AttributeKind, Kind>> = {
+  "certificate": { describe: (value) => `all get the certificate with SHA-256 ${value}…` },
+  // The number of a device means nothing to people.
+  "file system": {
+    describe: (value, targets) =>
+      `all use the file system ${value.replace(/^-?\d+/, () => `of ${commonDirectory(targets)}`)}`,
+  },
+  "container host": { describe: (value) => `all run on the container host ${value}` },
+  "host": { describe: (value) => `all resolve the name ${value}` },
+  "address": { describe: (value) => `all connect to ${value}` },
+  "port": { describe: (value) => `all connect to ${value}` },
+  "network": { describe: (value) => `all connect to the network ${value}`, of: "address" },
+  "location": { describe: (value) => `all fail at the location ${value}` },
+  "resolver": { describe: (value) => `all resolve names with the resolver ${value}`, of: "host" },
+};
+const KIND_NAMES = Object.keys(KINDS) as readonly AttributeKind[];
 
 export interface CausesOptions {
   /** The checks that run, by name. */
@@ -327,7 +332,7 @@ function together(checks: readonly Failing[]): readonly (readonly Failing[])[] {
 
 function isEnough({ attribute, checks }: Candidate): boolean {
   if (checks.length < CHECKS_MIN) return false;
-  const { of: narrower } = kindOf(attribute);
+  const narrower = partsOf(attribute).kind?.of;
   if (narrower === undefined) return true;
   const values = new Set(
     checks.flatMap(({ suspected }) => suspected.filter((word) => word.startsWith(`${narrower} `))),
@@ -363,15 +368,14 @@ function* refutersOf(
 
 function toCause({ attribute, checks }: Candidate, { running }: CausesOptions): FoundCause {
   const names = checks.map(({ name }) => name).sort(byText);
-  const value = attribute.startsWith("file system ")
-    ? `of ${commonDirectory(names.map((name) => running.get(name)?.target ?? ""))}`
-    : attribute.slice(kindNameOf(attribute).length + 1);
+  const targets = names.map((name) => running.get(name)?.target ?? "");
+  const { kind, value } = partsOf(attribute);
   return {
     attribute,
     names,
     checks: names.length,
     sinceMs: Math.min(...checks.map(({ beganAtMs }) => beganAtMs)),
-    text: `${kindOf(attribute).describe(value)}, and no healthy check does`,
+    text: `${kind?.describe(value, targets) ?? value}, and no healthy check does`,
   };
 }
 
@@ -405,17 +409,18 @@ function sinceOf(checks: readonly Failing[]): number {
   return checks.reduce((least, { beganAtMs }) => Math.min(least, beganAtMs), Infinity);
 }
 
-function kindNameOf(attribute: string): string {
-  for (const name of KINDS.keys()) if (attribute.startsWith(`${name} `)) return name;
-  return "";
-}
-
-function kindOf(attribute: string): Kind {
-  return KINDS.get(kindNameOf(attribute)) ?? { describe: (value) => value };
+/** An attribute of another version may have a kind that this one lacks: it is the widest, and whole. */
+function partsOf(
+  attribute: string,
+): { readonly kind: Kind | null; readonly value: string; readonly rank: number } {
+  const rank = KIND_NAMES.findIndex((name) => attribute.startsWith(`${name} `));
+  const name = KIND_NAMES[rank];
+  if (name === undefined) return { kind: null, value: attribute, rank: KIND_NAMES.length };
+  return { kind: KINDS[name], value: attribute.slice(name.length + 1), rank };
 }
 
 function rankOf(attribute: string): number {
-  return [...KINDS.keys()].indexOf(kindNameOf(attribute));
+  return partsOf(attribute).rank;
 }
 
 function byText(one: string, other: string): number {

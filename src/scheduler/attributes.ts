@@ -4,7 +4,7 @@
  *
  * Whatever responded is no suspect: a refused connection leaves the port, a wrong response the port and its certificate.
  */
-import type { LocationVote, RunAttributes } from "../domain/check.ts";
+import type { Attribute, AttributeKind, LocationVote, RunAttributes } from "../domain/check.ts";
 import type { ObserveContext } from "../domain/check_kind.ts";
 import type { Condition } from "../domain/condition.ts";
 import type {
@@ -66,7 +66,7 @@ interface EndedRun {
   /** The host that a command reached; `null`: none. */
   readonly host: string | null;
   /** Another attribute, which the kind of the check knows; `null`: none. */
-  readonly shared: string | null;
+  readonly shared: Attribute | null;
   /** Those of the last run, for a failure before anything was observed. */
   readonly last: RunAttributes | undefined;
 }
@@ -77,7 +77,13 @@ export class AttributeObserver {
     string,
     { readonly addresses: readonly string[]; readonly untilMs: number }
   >();
+  readonly #machine: string | null;
   #resolver: { readonly name: string; readonly untilMs: number } | null = null;
+
+  /** Members compare their attributes: those that are local have the name of the machine. `null`: there are none. */
+  constructor(machine: string | null = null) {
+    this.#machine = machine;
+  }
 
   /** Wraps the parts of the machine that a run uses; `own` is for what only the attributes need. */
   start(system: RunSystem, own: RunSystem): ObservedRun {
@@ -128,26 +134,34 @@ export class AttributeObserver {
           contact.reached = condition === "ok" ? "answer" : null;
           contact.hasFailed = condition !== "ok";
         }
-        if (shared !== null) words.add(shared, !reading.isOk);
+        if (shared !== null) words.add(shared.kind, this.#here(shared.value, shared.isLocal), !reading.isOk);
         const isSuspect = suspects(contacts, reading.isOk);
         for (const contact of contacts.filter(({ isOwn }) => !isOwn)) {
           await this.#addContact(contact, { words, isSuspect: isSuspect(contact), reading });
         }
         for (const { server, name, reason } of questions) {
-          const resolver = server ?? await this.#resolverOf(reading);
+          const resolver = server === null
+            ? await this.#resolverOf(reading)
+            : this.#here(server, isLoopback(server));
           const isSilent = reason !== null && NO_ANSWER.test(reason);
-          words.add(`resolver ${resolver}`, isSilent && !reading.isOk);
-          if (!isSilent) words.add(`host ${name}`, !reading.isOk);
+          words.add("resolver", resolver, isSilent && !reading.isOk);
+          if (!isSilent) words.add("host", name, !reading.isOk);
         }
         // Other files are those of a request or a command.
         if (contacts.length + questions.length === 0 && !hasProcess) {
           const [device] = devices;
-          const fileSystems = device === undefined ? lastFileSystems(last) : [`${FILE_SYSTEM} ${device}`];
-          for (const word of fileSystems) words.add(word, !reading.isOk);
+          const fileSystems = device === undefined
+            ? lastFileSystems(last).filter((one) => one === this.#here(one.replace(/ .*/s, "")))
+            : [this.#here(String(device))];
+          for (const one of fileSystems) words.add(FILE_SYSTEM, one, !reading.isOk);
         }
         return words.attributes;
       },
     };
+  }
+
+  #here(value: string, isLocal = true): string {
+    return isLocal && this.#machine !== null ? `${value} on ${this.#machine}` : value;
   }
 
   async #addContact(
@@ -160,7 +174,7 @@ export class AttributeObserver {
   ): Promise<void> {
     const { target, address } = contact;
     const { host, port, socket } = target;
-    if (socket !== undefined) return words.add(`port ${socket}`, isSuspect);
+    if (socket !== undefined) return words.add("port", this.#here(socket), isSuspect);
     const name = bare(host).toLowerCase().replace(/\.$/, "");
     const isName = canonicalAddress(name) === null && !isLoopback(name);
     const addresses = contact.reached === "nothing" || contact.reached === "resolver"
@@ -171,18 +185,19 @@ export class AttributeObserver {
     if (isName) {
       const isUnresolved = addresses === null;
       const resolver = await this.#resolverOf(reading);
-      words.add(`resolver ${resolver}`, isSuspect && isUnresolved && contact.reached !== "resolver");
-      words.add(`host ${name}`, isSuspect && isUnresolved);
+      words.add("resolver", resolver, isSuspect && isUnresolved && contact.reached !== "resolver");
+      words.add("host", name, isSuspect && isUnresolved);
     }
     if (addresses === null || addresses.length === 0) return;
     if (isSuspect) await reachFurther(contact, reading);
     for (const one of addresses) {
       const isUnreached = isSuspect && contact.reached !== "answer";
-      words.add(`address ${one}`, isUnreached);
-      if (!isLoopback(one)) words.add(`network ${networkOf(one)}`, isUnreached);
-      if (port !== 0) words.add(`port ${hostAndPort(one, port)}`, isSuspect);
+      const isLocal = isLoopback(one);
+      words.add("address", this.#here(one, isLocal), isUnreached);
+      if (!isLocal) words.add("network", networkOf(one), isUnreached);
+      if (port !== 0) words.add("port", this.#here(hostAndPort(one, port), isLocal), isSuspect);
     }
-    if (contact.fingerprint !== null) words.add(`certificate ${contact.fingerprint}`, isSuspect);
+    if (contact.fingerprint !== null) words.add("certificate", contact.fingerprint, isSuspect);
   }
 
   /** Returns the IP addresses of a name, in a fixed order; `null`: it does not resolve. */
@@ -209,7 +224,9 @@ export class AttributeObserver {
     const nowMs = clock.monotonicMs();
     if (this.#resolver === null || this.#resolver.untilMs <= nowMs) {
       const servers = await dns.machineServers();
-      const name = servers.map(({ host }) => host).join(", ") || "of this machine";
+      const hosts = servers.map(({ host }) => host);
+      const isLocal = hosts.length === 0 || hosts.some(isLoopback);
+      const name = this.#here(hosts.join(", ") || "of this machine", isLocal);
       this.#resolver = { name, untilMs: nowMs + FRESH_MS };
     }
     return this.#resolver.name;
@@ -247,10 +264,10 @@ export function locationAttributes(
   const well = votes.filter((vote) => vote.condition === "ok");
   if (well.length === 0) return undefined;
   const words = new Words();
-  for (const { location } of well) words.add(`location ${location}`, false);
+  for (const { location } of well) words.add("location", location, false);
   if (condition === "ok") return words.attributes;
   const failing = votes.filter((vote) => vote.condition === "critical" || vote.condition === "warning");
-  for (const { location } of failing) words.add(`location ${location}`, true);
+  for (const { location } of failing) words.add("location", location, true);
   return words.attributes;
 }
 
@@ -265,8 +282,8 @@ class Words {
   readonly #suspected = new Set<string>();
   readonly #worked = new Set<string>();
 
-  add(word: string, isSuspect: boolean): void {
-    (isSuspect ? this.#suspected : this.#worked).add(word);
+  add(kind: AttributeKind, value: string, isSuspect: boolean): void {
+    (isSuspect ? this.#suspected : this.#worked).add(`${kind} ${value}`);
   }
 
   get attributes(): RunAttributes | undefined {
@@ -281,7 +298,8 @@ const FILE_SYSTEM = "file system";
 function lastFileSystems(last: RunAttributes | undefined): readonly string[] {
   return [...last?.suspected ?? [], ...last?.worked ?? []].filter((word) =>
     word.startsWith(`${FILE_SYSTEM} `)
-  );
+  )
+    .map((word) => word.slice(FILE_SYSTEM.length + 1));
 }
 
 /** Without a failed contact, the last one returned what was not expected. */

@@ -55,6 +55,8 @@ interface RecordedPassOptions extends
   readonly tracesAll: boolean;
   /** Whether it is noted what runs depend on, to find common causes. */
   readonly commonCauses: boolean;
+  /** The name of this machine among those that share the state; `null`: it is not shared. */
+  readonly machine: string | null;
   /** Called for each check that is asked for. */
   onResult(result: Result, entry: Decided): void;
   onBug(error: unknown): void;
@@ -88,7 +90,7 @@ export class RecordedPass {
       conditionOf: (name) => this.#conditionOf(name),
       ...isKept && { memoryOf: (name) => this.#recordOf(name).last?.memory ?? null },
       ...isKept && options.commonCauses && {
-        attributes: new AttributeObserver(),
+        attributes: new AttributeObserver(options.machine),
         attributesOf: (name) => this.#recordOf(name).last?.attributes,
       },
       traceOf: (check) => {

@@ -171,7 +171,7 @@ export class Scheduler {
   #isStopping = false;
   /** Ends actions in progress. */
   readonly #stopped = new AbortController();
-  readonly #attributes = new AttributeObserver();
+  readonly #attributes: AttributeObserver;
   readonly #network = createTrouble<readonly string[]>((servers) =>
     this.#emit({ event: "network", servers })
   );
@@ -183,6 +183,7 @@ export class Scheduler {
     const after = this.#after.bind(this);
     this.#options = options;
     this.#share = share;
+    this.#attributes = new AttributeObserver(share.name);
     this.#config = config;
     this.#common = this.#commonTo(config);
     this.#time = createScheduleTime(clock);

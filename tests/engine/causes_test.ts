@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { initialState } from "../../src/condition/condition_state.ts";
+import type { CheckRecord } from "../../src/domain/store.ts";
 import { findCauses } from "../../src/engine/causes.ts";
+import { newRecord } from "../../src/state/record_cache.ts";
 import { campaign, testSeed } from "../../testing/seed.ts";
 import { createRandom } from "../../testing/random.ts";
 import { type Fault, int, isAffected, isCausedBy, pick, randomTopology, World } from "./causes_topology.ts";
@@ -30,6 +33,28 @@ async function play(
     onRun();
   }
 }
+
+Deno.test("findCauses() shows an attribute whose kind it lacks as it is, and prefers any other", () => {
+  const { options, running, nowMs } = new World(randomTopology(createRandom(1, "kinds")));
+  const names = [...running.keys()].slice(0, 3);
+  const causeOf = (suspected: readonly string[]): string | undefined => {
+    const recordOf = (name: string): CheckRecord => ({
+      ...newRecord(name, nowMs),
+      condition: {
+        ...initialState(),
+        ...{ confirmed: "critical", observed: "critical", observedAtMs: nowMs, problemBeganAtMs: nowMs },
+      },
+      last: {
+        ...{ condition: "critical", output: "", detail: "", performanceData: "", metrics: {}, lateMs: null },
+        ...{ startedAtMs: nowMs - 10, durationMs: 10, attributes: { suspected, worked: [] } },
+      },
+    });
+    return findCauses({ ...options, recordOf, suspecting: new Set(names) }).get(names[0] ?? "")?.text;
+  };
+  const port = "all connect to 10.0.0.7:80, and no healthy check does";
+  assert.equal(causeOf(["planet 9", "port 10.0.0.7:80"]), port);
+  assert.equal(causeOf(["planet 9"]), "planet 9, and no healthy check does");
+});
 
 Deno.test("findCauses() merges no problems of different faults, in 1,000 random double faults", async () => {
   const seed = testSeed();

@@ -53,6 +53,33 @@ test("a problem that a member sent alone is followed by its recovery, if the mem
   assert.ok(problems.length > 0);
 });
 
+test("the loopback address of each member is another one: a healthy one does not refute a common cause", async (installation) => {
+  const { world, names, hook } = installation;
+  const failing = new Set<string>();
+  world.network.add("127.0.0.1", {
+    respond: ({ machine }) => ({ status: failing.has(machine) ? 500 : 200 }),
+  });
+  const parameters = { request: { target: "http://127.0.0.1/" } };
+  const check = { kind: "http_request", parameters, notifications: [hook.channel] };
+  installation.writeConfig({
+    checks: Object.fromEntries(
+      [...names, ...names.map((name) => `api ${name}`)].map((name) => [name, check]),
+    ),
+  });
+  const members = [installation.start("a"), installation.start("b")];
+  await world.advance(60_000);
+  failing.add("a");
+  await world.advance(30_000);
+  const problems = hook.distinct.map(({ check }) => check);
+  assert.ok(problems.length >= 3 && problems.length < 2 * names.length, String(problems));
+  const { stdout } = await installation.run("why", problems[0] ?? "");
+  assert.match(
+    stdout,
+    /^cause: \d+ checks fail since .*: all connect to 127\.0\.0\.1:80 on a, and no healthy/m,
+  );
+  await installation.stop(...members);
+});
+
 test("a member that was paused does not notify of a check that was silenced meanwhile", async (installation) => {
   const { world, statuses, hook } = installation;
   installation.writeConfig({ defaults: { threshold: 1, schedule: { regular_interval: 5 } } }, {
