@@ -6,6 +6,7 @@
  */
 import { actionPhase, actionTitle, runsOfProblem } from "../condition/action.ts";
 import { confirmedAs, hasProblem, isAttentive, reminderAfterMs } from "../condition/condition_state.ts";
+import { occurrences } from "../condition/confirm.ts";
 import type { Channel } from "../domain/channel.ts";
 import { alternativesOf, type Check, checkResult } from "../domain/check.ts";
 import { type Condition, type NotificationEvent, severity } from "../domain/condition.ts";
@@ -31,8 +32,13 @@ export type Cause =
   | { readonly kind: "silence" | "acknowledgement"; readonly silence: Silence }
   /** `null`: it does not end within a month. */
   | { readonly kind: "maintenance"; readonly untilMs: number | null; readonly reason: string }
-  /** All of these have a problem, or `isAwaited`: one of them has not run since this one began. */
+  /**
+   * All of these have a problem, or `isAwaited`: one of them has not run since this one began, or this check not since
+   * they recovered.
+   */
   | { readonly kind: "depends_on"; readonly names: readonly string[]; readonly isAwaited: boolean }
+  /** The problem was suppressed and may be over: the last results are ok, so many of those that end it. */
+  | { readonly kind: "recovering"; readonly results: number; readonly of: number }
   /** `runs` of at most `of` runs of the action of the check began since the problem did. */
   | { readonly kind: "action"; readonly title: string; readonly runs: number; readonly of: number }
   | { readonly kind: "flapping" }
@@ -168,6 +174,7 @@ function removalsFrom(decision: Decision): readonly Removal[] {
       ]
       : [],
     ...dependenciesIn(decision),
+    ...endingIn(decision),
     ...actionIn(decision),
     ...decision.check.flapping === "once" && decision.record.condition.flappingSinceMs !== null
       ? [changed({ kind: "flapping" }, { flapping: "all" })]
@@ -224,6 +231,19 @@ function dependenciesIn(decision: Decision): readonly Removal[] {
       return { ...given, check: { ...given.check, dependsOn } };
     },
   }));
+}
+
+/** The last result, if it is ok: a problem that was suppressed may be over. */
+function endingIn({ check, record: { condition: state } }: Decision): readonly Removal[] {
+  if (state.observed !== "ok" || !hasProblem(state)) return [];
+  const cause: Cause = { kind: "recovering", results: occurrences(state, "ok"), of: check.recoveryThreshold };
+  return [{
+    cause,
+    removedFrom: ({ record, ...given }) => ({
+      ...given,
+      record: { ...record, condition: { ...record.condition, observed: record.condition.confirmed } },
+    }),
+  }];
 }
 
 function actionIn({ check, record: { condition } }: Decision): readonly Removal[] {

@@ -164,6 +164,11 @@ async function eventWithout(
   engine.reload(configOf([changed, ROUTER]));
   const isConfirmed = has("threshold", "recovery_threshold");
   if (isConfirmed) repository.keep(bareUpdate(withoutLast(repository.recordOf("web", nowMs), before)));
+  if (has("recovering")) {
+    const record = repository.recordOf("web", nowMs);
+    const condition = { ...record.condition, observed: record.condition.confirmed };
+    repository.keep(bareUpdate({ ...record, condition }));
+  }
   const queued = isConfirmed || isAgain
     ? desk.record(changed, repository.recordOf("web", nowMs).last?.condition ?? "ok")
     : engine.review(changed, nowMs).queued;

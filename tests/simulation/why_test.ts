@@ -80,7 +80,7 @@ const CAUSES: Readonly<
     check: { recovery_threshold: 90 },
     results: { web: "22:00 critical, 22:05 ok" },
     actions: { "21:58": "silence web --for 1h" },
-    causes: "problem: silence",
+    causes: "problem: silence, recovering",
   },
   "several silences": {
     actions: { "21:58": ["silence web --for 1h", "silence --all --for 1h"] },

@@ -171,13 +171,17 @@ const CAUSE_WORDS: { readonly [K in Cause["kind"]]: (cause: CauseOf<K>, options:
     },
     depends_on: ({ names, isAwaited }) => {
       const [are, have] = names.length === 1 ? ["is", "has"] : ["are", "have"];
-      const why = isAwaited ? `${have} not run since the problem began` : `${are} not ok`;
+      const why = isAwaited
+        ? `${have} not run since the problem began, or recovered since the last result`
+        : `${are} not ok`;
       return `"depends_on": ${names.map(quoteValue).join(" and ")} ${why}`;
     },
     action: ({ title, runs, of }) => {
       const done = runs === 0 ? "is to run" : `ran ${runs} of at most ${of} times`;
       return `"action": ${quoteValue(title)} ${done}, and the next results decide whether it helped`;
     },
+    recovering: ({ results, of }) =>
+      `it may be over: ok, ${results} of ${of} results, and the next ones decide`,
     late: ({ agent }) => `agent ${quoteValue(agent)} reported it late, so it counts for the history alone`,
     flapping: () => '"flapping": "once": a notification was sent while it flaps',
     conditions: ({ conditions }) => `"conditions": this channel is notified only of ${listed(conditions)}`,
