@@ -23,6 +23,7 @@ const TELLING_KINDS: ReadonlySet<string> = new Set([
 
 /** Kinds whose name is also a common word: they count only where they are compared with a kind. */
 const COMMON_KINDS: ReadonlySet<string> = new Set([
+  "command",
   "console",
   "email",
   "job",
@@ -30,6 +31,7 @@ const COMMON_KINDS: ReadonlySet<string> = new Set([
   "memory",
   "process",
   "test",
+  "webhook",
 ]);
 
 const HINT = "make what varies by kind a field of the kind's entry, and take it from the registry";
