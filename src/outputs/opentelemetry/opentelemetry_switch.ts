@@ -1,19 +1,21 @@
 import type { LoadedConfig } from "../../config/load.ts";
 import type { ExportSources, OpenTelemetryExport } from "./opentelemetry_export.ts";
 
+type Configured = Pick<LoadedConfig, "opentelemetry" | "redact">;
+
 export interface OpenTelemetrySwitch {
-  adopt(config: LoadedConfig): void;
+  adopt(config: Configured): void;
   stopped(): Promise<void>;
   end(): Promise<void>;
 }
 
 /** Exports what the config asks for; the code is loaded only then. */
 export async function startOpenTelemetry(
-  config: LoadedConfig,
+  config: Configured,
   sources: ExportSources,
 ): Promise<OpenTelemetrySwitch> {
   let running: OpenTelemetryExport | null = null;
-  const change = async ({ opentelemetry, redact }: LoadedConfig): Promise<void> => {
+  const change = async ({ opentelemetry, redact }: Configured): Promise<void> => {
     if (opentelemetry === null) {
       running?.end();
       running = null;

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { FAMILIES, metricType } from "../../../src/outputs/metrics/families.ts";
 import { type MetricValues, renderMetrics } from "../../../src/outputs/metrics/render_metrics.ts";
 import { type ExportEnd, exportMetrics } from "../../../src/outputs/opentelemetry/export_metrics.ts";
+import { startOpenTelemetry } from "../../../src/outputs/opentelemetry/opentelemetry_switch.ts";
+import { SpanQueue } from "../../../src/outputs/opentelemetry/span_queue.ts";
 import type { IncomingResponse, OutgoingRequest } from "../../../src/domain/requests.ts";
 import { HOSTILE_NAMES } from "../../../testing/hostile_configs.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
@@ -151,4 +153,21 @@ Deno.test("exportMetrics() returns what a collector rejected", async () => {
     const { end: { failure } } = await rejecting(partialSuccess);
     assert.equal(failure, rejected && `the OpenTelemetry collector rejected ${rejected}`, name);
   }
+});
+
+Deno.test("startOpenTelemetry() starts no export after its end, also if a reload has begun to", async () => {
+  const spans = new SpanQueue();
+  const redact = (text: string): string => text;
+  const switched = await startOpenTelemetry({ opentelemetry: null, redact }, {
+    ...{ spans, system: createMemorySystem(), version: "1.2.3", instance: null },
+    log: { warning: assert.fail, info: assert.fail },
+    values: () => Promise.resolve(valuesOf()),
+    onBug: assert.fail,
+  });
+  switched.adopt({ opentelemetry: { ...SETTINGS, metrics: false }, redact });
+  await switched.end();
+  // The change had loaded it by then.
+  await import("../../../src/outputs/opentelemetry/opentelemetry_export.ts");
+  await Promise.resolve();
+  assert.equal(spans.isOn, false);
 });
