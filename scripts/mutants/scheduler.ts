@@ -165,6 +165,11 @@ export const SCHEDULER: FaultyLayer = {
           "return isSilent ? { ...record, overdueAtMs: -Infinity } : record;",
           "return record;",
         ],
+        [
+          "what an agent reported before an outage of the database is ok again",
+          'about.observed === "unknown";',
+          "false;",
+        ],
       ],
     },
     {

@@ -166,7 +166,10 @@ export function knownAtMember(
     : known;
 }
 
-/** Returns a record as it counts: while the agent of a check is silent, that is overdue, whatever the agent had planned. */
+/**
+ * Returns a record as it counts: while the agent of a check is silent, or none of its reports could be received, that is
+ * overdue, whatever the agent had planned.
+ */
 export function asHeard<Record extends CheckRecord | null>(
   check: Pick<Check, "name" | "agent">,
   record: Record,
@@ -174,8 +177,10 @@ export function asHeard<Record extends CheckRecord | null>(
 ): Record {
   if (record === null || !isReported(check)) return record;
   const about = recordOf(agentCheckName(check.agent ?? ""))?.condition;
-  const isSilent = about?.confirmed === "critical" &&
-    (record.condition.observedAtMs ?? -Infinity) <= (about.confirmedSinceMs ?? Infinity);
+  const isUnheard = about?.confirmed === null && about.observed === "unknown";
+  const sinceMs = isUnheard ? about.observedAtMs : about?.confirmedSinceMs;
+  const isSilent = (isUnheard || about?.confirmed === "critical") &&
+    (record.condition.observedAtMs ?? -Infinity) <= (sinceMs ?? Infinity);
   return isSilent ? { ...record, overdueAtMs: -Infinity } : record;
 }
 

@@ -54,6 +54,8 @@ interface Contact {
 
 /** A stopped or suspended process hears nothing: that is no silence of the agents. */
 const TICK_MS = 5 * SECOND_MS;
+/** Without a tick or, with a shared state, a heartbeat for so long, this process heard nothing. */
+const DEAF_MS = 2 * TICK_MS;
 /** An agent reports at least every 30 s. */
 const GAP_MS = 90 * SECOND_MS;
 const NAMES_SHOWN = 5;
@@ -90,6 +92,8 @@ export class AgentReports implements ReportLog {
   #awakeMs = 0;
   #readMs: number;
   #offsetMs: number;
+  /** When the time went on after this process could hear nothing; by the time that it was awake. */
+  #resumedMs = -Infinity;
   #cancel = (): void => {};
 
   constructor(config: AgentConfig, options: AgentReportsOptions) {
@@ -249,7 +253,9 @@ export class AgentReports implements ReportLog {
     if (!this.#permitted.has(agent)) return awaiting(`${quote(agent)} is no agent of the config`);
     const isSilent = this.#isSilent(agent);
     if (isAgentCheck(check)) {
-      if (contact !== null && !isSilent) return describeContact(contact);
+      if (contact !== null && !isSilent) {
+        return this.#isHeard(contact) ? describeContact(contact) : describeUnheard(contact);
+      }
       const lastMs = this.#heard.get(agent)?.wallMs ?? Number(this.#recordOf(check.name).last?.memory ?? NaN);
       const since = Number.isNaN(lastMs)
         ? "has not reported yet"
@@ -305,7 +311,7 @@ export class AgentReports implements ReportLog {
       log.warning(`agent ${quote(agent)}: results of ${listed(added)} ignored, not checks that it reports`);
     }
     const isNews = before === null || before.dropped !== dropped || added.length > 0 ||
-      awakeMs - before.awakeMs > GAP_MS;
+      awakeMs - before.awakeMs > GAP_MS || !this.#isHeard(before);
     if (isNews) this.#scheduler?.request(agentCheckName(agent));
     this.#show(agent);
   }
@@ -323,6 +329,17 @@ export class AgentReports implements ReportLog {
   #hear(agent: string): void {
     if (!this.#heard.has(agent)) return;
     this.#heard.set(agent, { awakeMs: this.#awakeMs, wallMs: this.#options.clock.wallMs() });
+  }
+
+  /** Whether the last report came since this process can hear; else nothing is known until the next one. */
+  #isHeard({ awakeMs }: Pick<Contact, "awakeMs">): boolean {
+    return awakeMs >= this.#resumedMs && this.#options.clock.monotonicMs() - this.#readMs <= DEAF_MS;
+  }
+
+  /** Until the next report of each agent, it may be dead since the last one. */
+  #resume(): void {
+    this.#resumedMs = this.#awakeMs;
+    for (const agent of this.#contacts.keys()) this.#scheduler?.request(agentCheckName(agent));
   }
 
   /** Whether nothing came from an agent for too long since it is known; another location is this process. */
@@ -358,8 +375,9 @@ export class AgentReports implements ReportLog {
   #measure(): void {
     const { clock } = this.#options;
     const nowMs = clock.monotonicMs();
-    this.#awakeMs += Math.min(nowMs - this.#readMs, 2 * TICK_MS);
-    const hasStopped = nowMs - this.#readMs > 2 * TICK_MS;
+    this.#awakeMs += Math.min(nowMs - this.#readMs, DEAF_MS);
+    const hasStopped = nowMs - this.#readMs > DEAF_MS;
+    if (hasStopped) this.#resume();
     this.#readMs = nowMs;
     const offsetMs = clock.wallMs() - nowMs;
     const isSet = Math.abs(offsetMs - this.#offsetMs) > SECOND_MS;
@@ -403,6 +421,12 @@ function describeContact(
   ];
   const metrics = { waiting_results: waiting, dropped_results: dropped, rejected_checks: rejected.length };
   return { ...checkResult("ok", facts.join("; "), metrics), memory: String(wallMs) };
+}
+
+/** A report that awaits others is stored, so that all members know that its agent may be dead. */
+function describeUnheard({ wallMs }: Contact): CheckResult {
+  const output = `last report at ${timeText(wallMs)}; since then, none could be received for a time`;
+  return { ...unknownResult(output), awaits: "checks" };
 }
 
 function listed(names: readonly string[]): string {

@@ -497,6 +497,38 @@ test("members without their database receive nothing, and call no agent silent",
   assert.deepEqual(hook.events(), ["db problem"]);
 }, { isShared: true });
 
+test(
+  "what an agent reported before an outage of the database is unknown until it reports again",
+  async (pair) => {
+    const { world, hook, nas, shared } = pair;
+    const { server } = shared ?? assert.fail();
+    const unknown = { web: "unknown", db: "unknown", disk: "unknown" };
+    pair.startBoth();
+    await world.advance(3 * MINUTE_MS);
+    nas.service?.signal("SIGKILL");
+    server.kill();
+    await world.advance(110_000);
+    server.start();
+    for (const waitMs of [20_000, 2 * MINUTE_MS, 2 * MINUTE_MS]) {
+      await world.advance(waitMs);
+      assert.deepEqual(await pair.conditions(), { ...unknown, [AGENT]: "pending" });
+    }
+    assert.deepEqual(hook.events(), []);
+    await world.advance(3 * MINUTE_MS);
+    assert.deepEqual(await pair.conditions(), { ...unknown, [AGENT]: "critical" });
+    pair.start(nas);
+    await world.advance(2 * MINUTE_MS);
+    assert.deepEqual(await pair.conditions(), { web: "ok", db: "ok", disk: "ok", [AGENT]: "ok" });
+    server.kill();
+    await world.advance(MINUTE_MS);
+    server.start();
+    await world.advance(MINUTE_MS);
+    assert.deepEqual(await pair.conditions(), { web: "ok", db: "ok", disk: "ok", [AGENT]: "ok" });
+    assert.deepEqual(hook.events(), [`${AGENT} problem`, `${AGENT} recovery`]);
+  },
+  { isShared: true },
+);
+
 const votes = async (pair: Pair): Promise<void> => {
   const { world, hook, hubs, nas } = pair;
   const interval = { schedule: { regular_interval: 30, attentive_interval: 10 } };
