@@ -198,6 +198,8 @@ export interface ExplainedSuspect {
   readonly attribute: string;
   /** The others that fail with it, confirmed and at about the same time. */
   readonly failing: readonly string[];
+  /** How many others fail with it and are not confirmed yet. */
+  readonly unconfirmed: number;
   /** A check with which it worked since; `null`: none. */
   readonly refutedBy: string | null;
 }
@@ -208,13 +210,15 @@ export function explainCause(name: string, options: CausesOptions): ExplainedCau
   if (suspects.length === 0) return null;
   return {
     cause: findCauses(options).get(name) ?? null,
-    suspects: suspects.map(({ attribute, sinceMs, checks }) => ({
-      attribute,
-      failing: checks.filter((one) => one.isConfirmed && one.name !== name).map((one) => one.name).sort(
-        byText,
-      ),
-      refutedBy: refutersOf(attribute, sinceMs, options).toArray().sort(byText)[0] ?? null,
-    })),
+    suspects: suspects.map(({ attribute, sinceMs, checks }) => {
+      const others = checks.filter((one) => one.name !== name);
+      return {
+        attribute,
+        failing: others.filter(({ isConfirmed }) => isConfirmed).map((one) => one.name).sort(byText),
+        unconfirmed: others.filter(({ isConfirmed }) => !isConfirmed).length,
+        refutedBy: refutersOf(attribute, sinceMs, options).toArray().sort(byText)[0] ?? null,
+      };
+    }),
   };
 }
 

@@ -14,6 +14,7 @@ import {
   describeUnknown,
   isSentWhole,
 } from "../../outputs/why/describe_why.ts";
+import type { ExplainedSuspect } from "../../engine/causes.ts";
 import type { Cause } from "../../engine/why.ts";
 import type { Check } from "../../domain/check.ts";
 import { describeDuration } from "../../domain/duration.ts";
@@ -206,14 +207,21 @@ function causeOf({ cause: explained }: Why, timeZone: string): readonly string[]
   if (cause !== null) return [`cause: ${describeCommonCause(cause, timeZone)}: ${cause.names.join(", ")}`];
   return [
     "no common cause with other checks:",
-    ...suspects.map(({ attribute, failing, refutedBy }) => {
-      const others = failing.length === 0
-        ? "no other check fails with it"
-        : `${failing.join(", ")} fail with it`;
+    ...suspects.map((suspect) => {
+      const { attribute, refutedBy } = suspect;
       const why = refutedBy === null ? "three checks are required" : `it works for ${quoteValue(refutedBy)}`;
-      return `- ${attribute}: ${others}; ${why}`;
+      return `- ${attribute}: ${describeOthers(suspect)}; ${why}`;
     }),
   ];
+}
+
+function describeOthers({ failing, unconfirmed }: ExplainedSuspect): string {
+  if (failing.length > 0) {
+    const more = unconfirmed === 0 ? "" : `, ${unconfirmed} more not confirmed yet`;
+    return `${failing.join(", ")} fail with it${more}`;
+  }
+  if (unconfirmed === 0) return "no other check fails with it";
+  return `${unconfirmed === 1 ? "1 other fails" : `${unconfirmed} others fail`} with it, not confirmed yet`;
 }
 
 /** The durations of past runs are not stored. */
@@ -269,9 +277,10 @@ function whyJson(why: Why): string {
       reason: run.reason,
     })),
     cause: found === null ? null : { text: found.text, since: isoTime(found.sinceMs), checks: found.names },
-    suspects: (cause?.suspects ?? []).map(({ attribute, failing, refutedBy }) => ({
+    suspects: (cause?.suspects ?? []).map(({ attribute, failing, unconfirmed, refutedBy }) => ({
       attribute,
       failing,
+      unconfirmed,
       works_for: refutedBy,
     })),
     burning: burningOf(why).map(({ rate, sinceMs, isTold, text }) => ({
