@@ -58,14 +58,21 @@ simulate("a service exports its metrics at once, each minute, and when it stops"
   },
 });
 
-simulate("a collector that fails delays nothing, and is logged once, as is its end", {
+simulate("a collector that fails delays nothing, and each reason is logged once, as is its end", {
   start: START,
   config: CONFIG,
   environment,
   results: { web: "22:01 critical, 22:03 ok" },
   servers: { otel: "21:58 hang, 22:02 refuse, 22:05 503, 22:08 up" },
   until: "22:20",
-  log: ["cannot export metrics to OpenTelemetry: no response from otel.example:4318 within 10 s"],
+  log: [
+    "metrics to OpenTelemetry: no response from otel.example:4318 within 10 s",
+    "spans to OpenTelemetry: no response from otel.example:4318 within 10 s",
+    "metrics to OpenTelemetry: connecting to otel.example:4318 failed",
+    "spans to OpenTelemetry: connecting to otel.example:4318 failed",
+    // Spans are tried again later.
+    "metrics to OpenTelemetry: otel.example:4318 returned status 503",
+  ],
   expect: {
     chat: ["22:01 problem web critical", "22:03 recovery web ok"],
     otel: "any",
@@ -74,7 +81,12 @@ simulate("a collector that fails delays nothing, and is logged once, as is its e
     const minutes = exportsOf(receivers).map(({ minute }) => minute);
     assert.ok(minutes.includes("22:09") && !minutes.includes("22:04"), minutes.join());
     const log = world.machine().service?.stderr.text() ?? "";
-    assert.equal(log.split("exporting to OpenTelemetry succeeds again").length, 2, log);
+    assert.equal(log.split("cannot export metrics").length, 4, log);
+    assert.equal(
+      log.split("exporting to OpenTelemetry succeeds again; 10 exports of metrics failed\n").length,
+      2,
+      log,
+    );
     assert.doesNotMatch(log, /secret/);
   },
 });
@@ -203,13 +215,16 @@ simulate("spans wait while a collector fails, and those that it rejects are coun
   config: CONFIG,
   environment,
   servers: { otel: "21:57 503, 21:59 up, 22:06 400, 22:08 up" },
-  log: [
-    "otel.example:4318 returned status 503",
-    "otel.example:4318 returned status 400",
-  ],
+  log: ["metrics", "spans"].flatMap((what) =>
+    ["503", "400"].map((status) => `${what} to OpenTelemetry: otel.example:4318 returned status ${status}`)
+  ),
   until: "22:12",
   expect: { otel: "any" },
-  finally: (_world, receivers) => {
+  finally: (world, receivers) => {
+    assert.match(
+      world.machine().service?.stderr.text() ?? "",
+      /succeeds again; 2 exports of metrics failed\n[^]*succeeds again; 2 exports of metrics failed, 4 spans dropped\n/,
+    );
     const starts = spansOf(receivers).filter(({ name }) => name === "web").map(({ startMs }) =>
       new Date(startMs).toISOString().slice(14, 16)
     );

@@ -3,7 +3,6 @@ import type { Opentelemetry } from "../../domain/generated/config.ts";
 import type { Log, System } from "../../domain/system.ts";
 import { endsWithin } from "../../shared/deadline.ts";
 import { counted } from "../../shared/text.ts";
-import { createTrouble, type Trouble } from "../../shared/trouble.ts";
 import type { MetricValues } from "../metrics/render_metrics.ts";
 import { exportMetrics, type ExportOptions } from "./export_metrics.ts";
 import { exportSpans, SPANS_AT_A_TIME } from "./export_spans.ts";
@@ -33,13 +32,17 @@ const BACKOFF_MS_MAX = 300_000;
 
 /**
  * Sends the metrics at once and at the interval, and spans soon after their runs, one request of each at a time. Metrics
- * that could not be sent are not repeated, since the next ones are newer. A failure is logged once, and so is its end.
+ * that could not be sent are not repeated, since the next ones are newer. Each reason of a failure is logged once until
+ * both succeed again, and so is that.
  */
 export class OpenTelemetryExport {
   readonly #sources: ExportSources;
   /** Of both together, since they have one collector. */
-  readonly #trouble: Trouble<string>;
-  readonly #present: Record<"metrics" | "spans", string | null> = { metrics: null, spans: null };
+  readonly #failing = new Set<"metrics" | "spans">();
+  /** The reasons that were logged since both succeeded. */
+  readonly #logged = new Set<string>();
+  /** What was lost since then, and what was before. */
+  #lost = { exports: 0, spansBefore: 0 };
   #config: ExportConfig;
   #abort = new AbortController();
   #cancelMetrics = (): void => {};
@@ -51,12 +54,6 @@ export class OpenTelemetryExport {
   constructor(config: ExportConfig, sources: ExportSources) {
     this.#config = config;
     this.#sources = sources;
-    this.#trouble = createTrouble<string>((failure) => {
-      if (failure !== null) return sources.log.warning(this.#config.redact(failure));
-      const { dropped } = sources.spans;
-      const lost = dropped === 0 ? "" : `; ${counted(dropped, "span")} dropped since the start`;
-      sources.log.info(`exporting to OpenTelemetry succeeds again${lost}`);
-    });
     sources.spans.onAdded = () => this.#planSpans();
     this.#start();
   }
@@ -96,6 +93,7 @@ export class OpenTelemetryExport {
     if (!traces) spans.clear();
     this.#failures = 0;
     this.#notBeforeMs = -Infinity;
+    this.#failing.clear();
     this.#planMetrics(0);
     this.#planSpans();
   }
@@ -169,11 +167,35 @@ export class OpenTelemetryExport {
   }
 
   #note(what: "metrics" | "spans", failure: string | null): void {
-    this.#present[what] = failure;
-    this.#trouble.set(this.#present.metrics ?? this.#present.spans);
+    const { log, spans } = this.#sources;
+    if (failure !== null) {
+      if (this.#logged.size === 0) this.#lost = { exports: 0, spansBefore: spans.dropped };
+      if (what === "metrics") this.#lost.exports++;
+      this.#failing.add(what);
+      const reason = `${what} ${reasonOf(failure)}`;
+      if (!this.#logged.has(reason)) log.warning(this.#config.redact(failure));
+      this.#logged.add(reason);
+      return;
+    }
+    this.#failing.delete(what);
+    if (this.#failing.size > 0 || this.#logged.size === 0) return;
+    this.#logged.clear();
+    const { exports, spansBefore } = this.#lost;
+    const lost = [
+      ...exports === 0 ? [] : [`${counted(exports, "export")} of metrics failed`],
+      ...spans.dropped === spansBefore ? [] : [`${counted(spans.dropped - spansBefore, "span")} dropped`],
+    ];
+    log.info(
+      ["exporting to OpenTelemetry succeeds again", lost.join(", ")].filter((part) => part !== "").join("; "),
+    );
   }
 
   #options(abort: AbortSignal): ExportOptions {
     return { ...this.#sources, settings: this.#config.opentelemetry, abort };
   }
+}
+
+/** Without what differs each time, such as counts and the words of a collector. */
+function reasonOf(failure: string): string {
+  return /returned status \d+|rejected/.exec(failure)?.[0] ?? failure;
 }
