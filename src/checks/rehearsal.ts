@@ -45,7 +45,7 @@ interface Memory {
 
 async function observeRehearsal(
   check: CheckOf<"rehearsal">,
-  { system: { clock, randomId }, jobs, memory, notifies = false, signal }: ObserveContext,
+  { system: { clock, randomId }, jobs, memory, notifies = false, undelivered, signal }: ObserveContext,
 ): Promise<CheckResult> {
   signal.throwIfAborted();
   const { parameters, rehearsed, jobTimes: times } = check;
@@ -73,7 +73,8 @@ async function observeRehearsal(
     fromMs: isSent ? nowMs : fromMs,
     last: next,
   };
-  const result = evaluate(next, { parameters, times, nowMs });
+  const pending = isSent || next === null ? null : undelivered?.(next.token) ?? null;
+  const result = evaluate(next, { parameters, times, isSent, pending, nowMs });
   return {
     ...isDue && !isSent && result.condition !== parameters.conditionOnUnconfirmed
       ? { ...result, ...unknownResult(`not sent, since notifications are off: ${describeProof(last)}`) }
@@ -117,25 +118,44 @@ function nextRehearsal(
 interface EvaluateOptions {
   readonly parameters: RehearsalParameters;
   readonly times: CronTimes;
+  /** Whether this run queues it. */
+  readonly isSent: boolean;
+  /** Why the last one is not delivered yet, empty: it was not tried; `null`: it is delivered. */
+  readonly pending: string | null;
   readonly nowMs: number;
 }
 
 /** The output names times, not ages: it is shown until the next run, with ages of that moment. */
-function evaluate(last: Memory["last"], { parameters, times, nowMs }: EvaluateOptions): CheckResult {
+function evaluate(
+  last: Memory["last"],
+  { parameters, times, isSent, pending, nowMs }: EvaluateOptions,
+): CheckResult {
   const proof = describeProof(last);
   const nextAt = timeText(times.after(nowMs), times.timeZone);
   if (last === null) return awaited(`${proof}, the first rehearsal is sent at ${nextAt}`);
   const { sentAtMs, unprovenSinceMs, provenAtMs } = last;
   if (unprovenSinceMs === null) return checkResult("ok", `${proof}, the next rehearsal is sent at ${nextAt}`);
   const { confirmWithinMs, conditionOnUnconfirmed } = parameters;
+  const reason = pending === null || pending === "" ? "" : `: ${pending}`;
   if (nowMs - unprovenSinceMs >= confirmWithinMs) {
     const since = `the rehearsal of ${timeText(unprovenSinceMs, times.timeZone)}`;
+    const hint = isSent
+      ? "another one is queued"
+      : pending === null
+      ? "the link of the last message still works"
+      : `not delivered yet${reason}`;
     const output = `not proven: ${since} was not confirmed within ${
       exactDuration(confirmWithinMs)
-    }, ${proof}`;
+    }, ${proof}; ${hint}`;
     return checkResult(conditionOnUnconfirmed, output);
   }
-  const output = `${proof}, sent at ${timeText(sentAtMs, times.timeZone)} and not confirmed yet`;
+  const sentAt = timeText(sentAtMs, times.timeZone);
+  const delivery = isSent
+    ? `queued at ${sentAt}`
+    : pending === null
+    ? `sent at ${sentAt} and not confirmed yet`
+    : `queued at ${sentAt} and not delivered yet${reason}`;
+  const output = `${proof}, ${delivery}`;
   return provenAtMs === null ? awaited(output) : checkResult("ok", output);
 }
 

@@ -22,6 +22,7 @@ export type EngineSender = Pick<
   Sender,
   | "notifies"
   | "silences"
+  | "queued"
   | "isAlone"
   | "isOvertaken"
   | "lastNotifiedOf"
@@ -86,6 +87,12 @@ export class Engine {
   /** Whether notifications are sent. */
   get notifies(): boolean {
     return this.#options.sender?.notifies ?? false;
+  }
+
+  /** See `ObserveContext`. */
+  undelivered(token: string): string | null {
+    const found = this.#options.sender?.queued.find(({ notification }) => notification.token === token);
+    return found === undefined ? null : found.lastFailure ?? "";
   }
 
   /** Decides again, without a result, whether a notification or an action is due that was suppressed until now. */

@@ -87,6 +87,7 @@ export class RecordedPass {
       runner: this.#freshGroups(options.runner ?? RUN_HERE),
       jobs: isKept ? jobLogOf(repository) : null,
       notifies: options.engine.notifies,
+      undelivered: (token) => options.engine.undelivered(token),
       conditionOf: (name) => this.#conditionOf(name),
       ...isKept && { memoryOf: (name) => this.#recordOf(name).last?.memory ?? null },
       ...isKept && options.commonCauses && {

@@ -38,6 +38,7 @@ export type RunOptions = Pick<
   | "system"
   | "jobs"
   | "notifies"
+  | "undelivered"
   | "reports"
   | "conditionOf"
   | "memoryOf"
@@ -69,6 +70,7 @@ export interface PassOptions {
   /** The runs that jobs recorded; `null` without a state. */
   readonly jobs: JobLog | null;
   readonly notifies?: ObserveContext["notifies"];
+  readonly undelivered?: ObserveContext["undelivered"];
   /** What agents have reported. @default null, nothing receives reports */
   readonly reports?: ReportLog | null;
   readonly conditionOf?: ObserveContext["conditionOf"];
@@ -179,7 +181,17 @@ export async function runCheck(
   check: Check,
   options: RunOptions,
 ): Promise<Result> {
-  const { jobs, reports = null, notifies = false, conditionOf, directory, signal, redact, steps } = options;
+  const {
+    jobs,
+    reports = null,
+    notifies = false,
+    undelivered,
+    conditionOf,
+    directory,
+    signal,
+    redact,
+    steps,
+  } = options;
   signal.throwIfAborted();
   const depth = options.traceOf?.(check) ?? null;
   const traced = depth === null ? null : (await readTracing()).startTrace(options.system, depth);
@@ -197,6 +209,7 @@ export async function runCheck(
     jobs,
     notifies,
     reports,
+    ...undelivered !== undefined && { undelivered },
     ...conditionOf !== undefined && { conditionOf },
     ...options.memoryOf !== undefined && { memory: options.memoryOf(check.name) },
     hide: (secrets) => void ownSecrets.push(...secrets),

@@ -109,7 +109,7 @@ export interface SchedulerOptions {
   /** Records every result that counts, and decides on notifications. */
   readonly engine: Pick<
     Engine,
-    "refresh" | "record" | "review" | "checksToRun" | "othersToRun" | "send" | "notifies"
+    "refresh" | "record" | "review" | "checksToRun" | "othersToRun" | "send" | "notifies" | "undelivered"
   >;
   /** Decides which of the checks run here; notify the scheduler of a change with `spread`. @default all of them */
   readonly share?: WorkShare;
@@ -598,6 +598,7 @@ export class Scheduler {
       system: withoutSecrets(this.#options.system, redact),
       jobs: this.#options.jobs,
       notifies: this.#options.engine.notifies,
+      undelivered: (token) => this.#options.engine.undelivered(token),
       reports: this.#options.reports ?? null,
       conditionOf: this.#conditionOf,
       connectivity: connectivityOf({ connectivity }, this.#network),

@@ -36,6 +36,7 @@ function check(
 class Rehearsed {
   memory: string | null = null;
   notifies = true;
+  pending: string | null = null;
   readonly clock: FakeClock;
   readonly #store: Store;
 
@@ -59,6 +60,7 @@ class Rehearsed {
         jobs: { recall: (name, nowMs) => this.#store.job(name, nowMs) },
         memory: this.memory,
         notifies: this.notifies,
+        undelivered: () => this.pending,
       }),
     );
     this.memory = result.memory ?? this.memory;
@@ -86,13 +88,19 @@ Deno.test("a rehearsal is sent at its time, once, and is proven by its confirmat
   assert.deepEqual([before.condition, before.awaits, before.rehearsal], ["unknown", "job", undefined]);
   await clock.advance(HOUR);
   const sent = await rehearsed.look();
-  assert.equal(sent.output, `never proven, sent at ${rehearsed.ago(0)} and not confirmed yet`);
+  const queuedAt = rehearsed.ago(0);
+  assert.equal(sent.output, `never proven, queued at ${queuedAt}`);
   assert.deepEqual([sent.condition, sent.awaits], ["unknown", "job"]);
   assert.equal(sent.rehearsal?.channel.name, "ops");
   const token = sent.rehearsal?.token ?? "";
   assert.match(token, /^[\da-f-]{36}$/);
   await clock.advance(MINUTE);
-  assert.equal((await rehearsed.look()).rehearsal, undefined, "once");
+  rehearsed.pending = "status is 503";
+  const refused = await rehearsed.look();
+  assert.equal(refused.output, `never proven, queued at ${queuedAt} and not delivered yet: status is 503`);
+  assert.equal(refused.rehearsal, undefined, "once");
+  rehearsed.pending = null;
+  assert.equal((await rehearsed.look()).output, `never proven, sent at ${queuedAt} and not confirmed yet`);
   assert.equal(rehearsalKind.rehearsalOf?.(rehearsed.memory, `"ops"`)?.token, token);
   assert.equal(rehearsalKind.rehearsalOf?.(rehearsed.memory, `"pager"`), null);
   await rehearsed.confirm("another");
@@ -126,7 +134,9 @@ Deno.test("the first rehearsal without a confirmation counts, until the last one
   const late = await rehearsed.look(hourly);
   assert.equal(
     late.output,
-    `not proven: the rehearsal of ${rehearsed.ago(6 * HOUR)} was not confirmed within 6 h, never proven`,
+    `not proven: the rehearsal of ${
+      rehearsed.ago(6 * HOUR)
+    } was not confirmed within 6 h, never proven; another one is queued`,
   );
   assert.deepEqual([late.condition, late.awaits], ["critical", undefined]);
   await rehearsed.confirm(tokens.at(-1) ?? "");
@@ -144,7 +154,7 @@ Deno.test("a channel that was proven is ok until its next rehearsal is overdue",
   await rehearsed.look();
   await clock.advance(DAY);
   const sent = await rehearsed.look();
-  assert.match(sent.output, /^last proven at .* by Ada, sent at .* and not confirmed yet$/);
+  assert.match(sent.output, /^last proven at .* by Ada, queued at .*$/);
   assert.equal(sent.condition, "ok");
   const asWarning = check({}, { conditionOnUnconfirmed: "warning" });
   await clock.advance(6 * HOUR - 1);
@@ -154,7 +164,7 @@ Deno.test("a channel that was proven is ok until its next rehearsal is overdue",
   assert.equal(condition, "warning");
   assert.match(
     output,
-    /^not proven: the rehearsal of .* was not confirmed within 6 h, last proven at .* by Ada$/,
+    /^not proven: the rehearsal of .* was not confirmed within 6 h, last proven at .* by Ada; the link of the last message still works$/,
   );
 });
 

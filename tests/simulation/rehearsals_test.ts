@@ -77,7 +77,7 @@ simulate("a channel is proven each day, and one that is not is a problem of anot
         "3 pending: never proven, the first rehearsal is sent at 2026-03-02 10:00:00 UTC",
       ),
     "10:30": async (world) => {
-      const pending = /^3 pending: never proven, sent at 2026-03-02 10:0\d:\d\d UTC and not confirmed yet$/;
+      const pending = /^3 pending: never proven, queued at 2026-03-02 10:0\d:\d\d UTC$/;
       assert.match(await shown(world), pending);
       await confirm(world);
       assert.equal(
@@ -137,7 +137,19 @@ simulate(
       },
     },
     servers: { ops: "09:30 503, Tue 12:20 up" },
-    actions: { "Tue 12:55": confirm },
+    actions: {
+      "12:30": async (world) =>
+        assert.match(
+          await shown(world),
+          /^3 pending: never proven, queued at 2026-03-02 12:0\d:\d\d UTC and not delivered yet: .*503/,
+        ),
+      "14:30": async (world) =>
+        assert.match(
+          await shown(world),
+          /^2 critical: not proven: .*, never proven; not delivered yet: .*503/,
+        ),
+      "Tue 12:55": confirm,
+    },
     until: "Tue 12:58",
     expect: {
       ops: [`Tue 12:20-12:40 ${SENT}`],

@@ -82,6 +82,7 @@ export async function startHarness(
     events.flatMap((event) => event.event === "notification" ? [event.notification] : []);
   const sender: EngineSender = {
     notifies: true,
+    queued: [],
     silences: [],
     isAlone: false,
     isOvertaken: () => false,
