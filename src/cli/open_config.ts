@@ -169,7 +169,7 @@ function findSharedKeys(
 }
 
 const OWN_FAILURE =
-  "a failure of this machine's own network is ok too; name servers that always respond in `connectivity` of the config";
+  "a failure of this machine's own network is ok too; set `connectivity` to servers that always respond";
 
 /** A rehearsal through a channel that sends no text has no link. */
 async function findTextless(checks: readonly Check[]): Promise<readonly Problem[]> {

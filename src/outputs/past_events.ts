@@ -7,7 +7,7 @@ import type { CheckRecord, Store } from "../domain/store.ts";
 import { isoTime, isoTimeOrNull } from "../shared/json_values.ts";
 import { timeText } from "../shared/local_time.ts";
 import { SECOND_MS } from "../shared/time_units.ts";
-import { counted, quote } from "../shared/text.ts";
+import { counted, firstItems, quote } from "../shared/text.ts";
 import { allChanges } from "../state/read_store.ts";
 import type { MonitorStatus } from "./json/monitor_fields.ts";
 import { actionFields, deliveryFields, describeAction, describeDelivery } from "./outbox_status.ts";
@@ -136,6 +136,8 @@ interface Gap {
   readonly toMs: number;
 }
 
+const NAMES_MAX = 5;
+
 /** One event for each time in which several checks had no results, as while nothing ran them. */
 function gapEvents(journals: readonly CheckJournal[], sinceMs: number): readonly PastEvent[] {
   const gaps = journals.flatMap(({ name, rows }) => {
@@ -166,7 +168,7 @@ function gapEvents(journals: readonly CheckJournal[], sinceMs: number): readonly
     check: names.length === 1 ? names[0] ?? null : null,
     text: `no results${names.length === 1 ? "" : ` of ${counted(names.length, "check")}`} for ${
       describeDuration(toMs - fromMs)
-    }`,
+    }${names.length === 1 ? "" : `: ${firstItems(names.toSorted(), NAMES_MAX).join(", ")}`}`,
     details: { until: isoTime(toMs), checks: names.length },
   }));
 }

@@ -62,7 +62,7 @@ export function createControlSockets(clock: Clock, userId: number | null): Contr
 async function requirePrivate(directory: string, userId: number | null): Promise<void> {
   const { mode, uid } = await Deno.stat(directory);
   if (((mode ?? 0) & OTHERS_ENTER) === 0 && (userId === null || uid === userId)) return;
-  throw new ControlSocketError(`other users may enter "${directory}"`);
+  throw new ControlSocketError(`other users may enter "${directory}", use one of mode 700 of this user`);
 }
 
 /** Removes the leftover of a service that died. The lock of the state ensures that no other one runs. */
