@@ -17,6 +17,8 @@ const PARTS = 12;
 interface Limit {
   /** What it is if more runs than that take longer, such as `p95 above 1 s`. */
   readonly name: string;
+  /** What it is else, such as `p95 not above 1 s`. */
+  readonly within: string;
   /** So many of 100 runs may take longer. */
   readonly slowPercent: number;
   /** With fewer runs it decides nothing: one slow run is never enough. */
@@ -33,6 +35,7 @@ function limitsAt(limits: DurationLimits, history: DurationHistory | null, nowMs
   const above = (name: string, slowPercent: number, ms: number | undefined): readonly Limit[] =>
     ms === undefined ? [] : [{
       name: `${name} above ${exactDuration(ms)}`,
+      within: `${name} not above ${exactDuration(ms)}`,
       slowPercent,
       runsMin: Math.max(RUNS_MIN, 100 / slowPercent),
       ms,
@@ -64,10 +67,12 @@ export function runsRequired(limits: DurationLimits): readonly (readonly [key: s
 function usualLimit(times: number, history: DurationHistory | null, nowMs: number): Limit {
   const { weeks, ms } = usualDuration(history, nowMs);
   const on = weeks === 1 ? "on 1 week" : `on ${weeks} weeks`;
+  const name = ms === null
+    ? `${times} times slower than usual`
+    : `${times} times slower than the usual ${durationText(ms)} of this hour of the week, ${on}`;
   return {
-    name: ms === null
-      ? `${times} times slower than usual`
-      : `${times} times slower than the usual ${durationText(ms)} of this hour of the week, ${on}`,
+    name,
+    within: `not ${name}`,
     slowPercent: 50,
     runsMin: RUNS_MIN,
     ms: ms === null ? null : times * ms,
@@ -127,7 +132,7 @@ export function judgeDurations(
   const part = Math.floor(nowMs * PARTS / limits.overMs);
   const parts = history?.parts.filter((one) => isIn(one, part)) ?? [];
   const over = exactDuration(limits.overMs);
-  return limitsAt(limits, history, nowMs).map(({ name, slowPercent, runsMin, ms, lack }, index) => {
+  return limitsAt(limits, history, nowMs).map(({ name, within, slowPercent, runsMin, ms, lack }, index) => {
     const sum = (column: number): number => parts.reduce((total, one) => total + (one[column] ?? 0), 0);
     const [runs, slow] = [sum(2 * index + 1), sum(2 * index + 2)];
     if (ms === null) return { isExceeded: false, text: `${name}: not known, ${lack}` };
@@ -138,7 +143,7 @@ export function judgeDurations(
     const isExceeded = 100 * slow > slowPercent * runs;
     return {
       isExceeded,
-      text: `${isExceeded ? "" : "not "}${name}: ${slow} of ${runs} runs in ${over} took longer`,
+      text: `${isExceeded ? name : within}: ${slow} of ${runs} runs in ${over} took longer`,
     };
   });
 }

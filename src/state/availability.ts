@@ -175,10 +175,10 @@ export function describeObserved(observedMs: number, periodMs: number): string |
 
 const NEARLY_ALL = 0.95;
 
-/** Returns how often a check ran and failed: `1 run`, `3 of 1440 runs failed, 2 in a row at most`. */
+/** Returns how often a check ran and failed: `1 run`, `3 of 1440 runs not ok, 2 in a row at most`. */
 export function describeRunCounts({ runs, failedRuns, failedStreakMax }: RunCounts): string {
   const all = `${runs} ${runs === 1 ? "run" : "runs"}`;
-  return failedRuns === 0 ? all : `${failedRuns} of ${all} failed, ${failedStreakMax} in a row at most`;
+  return failedRuns === 0 ? all : `${failedRuns} of ${all} not ok, ${failedStreakMax} in a row at most`;
 }
 
 function percentText(units: number, places: number): string {

@@ -11,8 +11,9 @@ export const MEASURED_MAX = 8;
 /** A metric that is the threshold of another one, such as `free_percent_critical_below`. */
 export const THRESHOLD = /^(.+)_((?:warning|critical)_(?:below|above))$/;
 
-/** Codes, times until expiry, and parts of the duration, of which there is a histogram. */
-const UNMEASURED = /^(?:status|exit_code|(?:total|connect|head|lookup|step_.*)_ms)$|_left_seconds$/;
+/** Codes, times, and parts of the duration, of which there is a histogram. */
+const UNMEASURED =
+  /^(?:status|exit_code|(?:total|connect|head|lookup|step_.*)_ms)$|_(?:left|timestamp)_seconds$/;
 
 type Measured = Pick<CheckResult, "metrics" | "performanceData">;
 

@@ -67,6 +67,6 @@ Deno.test("summarise() counts failed runs and their longest streak", () => {
   ];
   const summary = summarise(rollups, { sinceMs: NOW_MS - DAY_MS, untilMs: NOW_MS });
   assert.deepEqual([summary.runs, summary.failedRuns, summary.failedStreakMax], [120, 3, 2]);
-  assert.equal(describeRunCounts(summary), "3 of 120 runs failed, 2 in a row at most");
+  assert.equal(describeRunCounts(summary), "3 of 120 runs not ok, 2 in a row at most");
   assert.equal(describeRunCounts({ runs: 1, failedRuns: 0, failedStreakMax: 0 }), "1 run");
 });

@@ -382,9 +382,14 @@ const PLACES = { places: 3 };
 /** The measured values of each span of which they are known, by name. */
 function describeMetrics(spans: readonly HistorySpan[]): readonly (readonly [name: string, text: string])[] {
   const texts = spans.flatMap(({ name: span, metrics }) =>
-    Object.entries(metrics ?? {}).map(([name, [runs = 0, total = 0, min = 0, max = 0]]) =>
-      [name, `${rounded(min)} to ${rounded(max)}, mean ${rounded(total / runs)} (${span})`] as const
-    )
+    Object.entries(metrics ?? {}).map((
+      [name, [runs = 0, total = 0, min = 0, max = 0]],
+    ) => {
+      const text = min === max
+        ? `${rounded(min)}`
+        : `${rounded(min)} to ${rounded(max)}, mean ${rounded(total / runs)}`;
+      return [name, `${text} (${span})`] as const;
+    })
   );
   return [...Map.groupBy(texts, ([name]) => name)]
     .map(([name, all]) => [name, all.map(([, text]) => text).join("; ")]);
