@@ -38,6 +38,7 @@ simulate("a target that flaps below the threshold sends no problem, and once tha
       assert.match(stdout, /^error budget burns \d+\.\d times too fast .* is used up \(since .*\)$/m);
       const { burning } = JSON.parse((await world.machine().run("why", "--format", "json", "web")).stdout);
       assert.deepEqual([burning.rate, burning.notified], [14.4, true]);
+      assert.match((await world.machine().run("status")).stdout, / \[error budget burns\]$/m);
       const history = await world.machine().run("history", "--from", "21:50");
       assert.match(history.stdout, /chat: sent burning error budget, accepted/);
     },

@@ -261,7 +261,7 @@ function toRow(status: CheckStatus, options: PrettyOptions): TableRow {
   const { check, record, condition, state } = status;
   const name = printable(check.title === undefined ? check.name : `${check.name} (${check.title})`);
   const row = { word: condition.toUpperCase(), paint: conditionPaints(colors)[condition], name, detail: [] };
-  const described = [describeStatus(status, nowMs), ...quietMarks(status, nowMs)].join(" ");
+  const described = [describeStatus(status, nowMs), ...marks(status, nowMs)].join(" ");
   if (record === null || record.last === null) return { ...row, duration: "", output: printable(described) };
   const { last } = record;
   const { confirmedSinceMs, problemBeganAtMs } = record.condition;
@@ -275,10 +275,11 @@ function toRow(status: CheckStatus, options: PrettyOptions): TableRow {
   };
 }
 
-/** What keeps the check quiet now; the description has it already if it suppresses a notification. */
-function quietMarks({ isSilenced, maintenance, record }: CheckStatus, nowMs: number): readonly string[] {
+/** That its error budget burns, and what keeps it quiet now; the description has that if it suppresses a notification. */
+function marks({ isSilenced, maintenance, record }: CheckStatus, nowMs: number): readonly string[] {
   const isSuppressed = record !== null && record.last !== null && dueEvent(record.condition) !== null;
   return [
+    ...(record?.condition.burn?.alert ?? null) === null ? [] : ["[error budget burns]"],
     ...isSilenced && !isSuppressed ? ["[silenced]"] : [],
     ...maintenance === null ? [] : [`[maintenance ${describeEnd(maintenance, nowMs)}]`],
   ];

@@ -1,5 +1,6 @@
 /** Renders the page of one check: response times, incidents with their deliveries, settings and command lines. */
 import { actionTitle, describeRun } from "../../condition/action.ts";
+import { describeBurning } from "../../condition/burn.ts";
 import { describeDurationRule } from "../../condition/duration_rule.ts";
 import { isCron } from "../../domain/schedule.ts";
 import { type Condition, mostUrgentFirst, type ShownCondition } from "../../domain/condition.ts";
@@ -286,6 +287,7 @@ function renderSettings(
       describeDuration(schedule.attentiveIntervalMs)
     }`;
   const nextMs = record?.nextRunAtMs ?? null;
+  const burning = record === null ? "" : describeBurning(check, record.condition, nowMs);
   const rows: readonly (readonly [string, Markup | string])[] = [
     ...kind === null ? [] : [["Kind", kind] as const],
     ...target === undefined ? [] : [["Target", truncate(target, TEXT_MAX.note)] as const],
@@ -300,6 +302,7 @@ function renderSettings(
     ...describeDurationRule(check, record, nowMs).map((text) => ["Durations", text] as const),
     ...action === undefined ? [] : [["Action", renderRuns(action, record, time)] as const],
     ...objective === undefined ? [] : [["Objective", objective] as const],
+    ...burning === "" ? [] : [["Objective", burning] as const],
     ...channels.map(({ channel, text }) => ["Channel", markup`<b>${channel}</b> ${text}`] as const),
   ];
   const items = rows.map(([word, value]) => markup`<dt>${word}</dt><dd>${value}</dd>`);

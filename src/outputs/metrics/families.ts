@@ -25,6 +25,7 @@ export const FAMILIES = {
     `Confirmed condition: ${CODES} or overdue; none while the check is pending.`,
   monitor_check_confirmed_timestamp_seconds: "Time of the first run of the confirmed condition.",
   monitor_check_suppressed: "A silence or a maintenance window suppresses its notifications; always 1.",
+  monitor_check_burn_rate: "The burn rate that its error budget reached; absent while it does not burn.",
   monitor_check_duration_seconds: "Duration of the last run.",
   monitor_check_duration_percentile_seconds:
     "Duration that a share of the runs did not exceed in the present hour and the one before.",

@@ -183,6 +183,7 @@ function samplesOf(
       ? NaN
       : seconds(record.condition.confirmedSinceMs),
     monitor_check_suppressed: suppressedBy === null ? [] : [[labelled("by", suppressedBy), 1]],
+    monitor_check_burn_rate: record.condition.burn?.alert?.rate ?? NaN,
     monitor_check_duration_seconds: seconds(last?.durationMs),
     monitor_check_duration_percentile_seconds: percentiles === null
       ? []

@@ -33,10 +33,14 @@ const LOCATIONS: readonly LocationVote[] = [
   { location: "nyc", condition: null, output: "no live member", durationMs: null },
 ];
 
+const WEB = checkOf("web", { performanceData: EVERYTHING, locations: LOCATIONS }, 'Our "site"');
+const ALERT = { rate: 14.4, sinceMs: 1_800_000_000_000, isTold: true };
+const BURNING = { ...WEB.record.condition, burn: { recent: [], days: [], alert: ALERT } };
+
 const VALUES = {
   everything: valuesOf({
     checks: [
-      checkOf("web", { performanceData: EVERYTHING, locations: LOCATIONS }, 'Our "site"'),
+      { ...WEB, record: { ...WEB.record, condition: BURNING } },
       agentCheckOf("nas", { waiting_results: 5, dropped_results: 6, rejected_checks: 7 }),
     ],
     reporting: {
@@ -116,6 +120,7 @@ Deno.test("renderMetrics() writes every family", async () => {
       'check_status{check="web",condition="warning"} 1',
       'check_confirmed_timestamp_seconds{check="web"} 1769853540',
       'check_suppressed{check="web",by="maintenance"} 1',
+      'check_burn_rate{check="web"} 14.4',
       'check_last_run_timestamp_seconds{check="web"} 1769853599.988',
       'check_late_seconds{check="web"} 0.003',
       'check_failures_total{check="web",condition="critical"} 2',
