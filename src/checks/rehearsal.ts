@@ -45,7 +45,8 @@ interface Memory {
 
 async function observeRehearsal(
   check: CheckOf<"rehearsal">,
-  { system: { clock, randomId }, jobs, memory, notifies = false, undelivered, signal }: ObserveContext,
+  { system: { clock, randomId }, jobs, memory, notifies = false, isAsked = false, undelivered, signal }:
+    ObserveContext,
 ): Promise<CheckResult> {
   signal.throwIfAborted();
   const { parameters, rehearsed, jobTimes: times } = check;
@@ -65,7 +66,9 @@ async function observeRehearsal(
   // Far ahead: the clock was set back since. The clocks of several members differ by less.
   const fromMs = beforeMs - nowMs > DAY_MS ? nowMs : beforeMs;
   const last = confirmed(lastOf(known, rehearsed.key), facts.last);
-  const isDue = times.after(fromMs) <= nowMs;
+  // One that is proven waits for its time.
+  const isWanted = isAsked && last?.unprovenSinceMs !== null;
+  const isDue = isWanted || times.after(fromMs) <= nowMs;
   const isSent = isDue && notifies;
   const next = isSent ? nextRehearsal(last, { token: randomId(), nowMs }) : last;
   const memoryAfter: Memory = {

@@ -52,6 +52,8 @@ export interface ObserveContext {
   readonly memory?: string | null;
   /** Whether notifications are sent, so that a rehearsal may be. @default false */
   readonly notifies?: boolean;
+  /** Whether a person asked for this run. @default false */
+  readonly isAsked?: boolean;
   /** Returns why the last attempt to send a queued rehearsal failed, empty: none did; `null`: it is not queued. */
   undelivered?(token: string): string | null;
   /** Returns the condition of another check; `null` if it is inactive. Absent: no other check is available. */

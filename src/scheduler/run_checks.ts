@@ -39,6 +39,7 @@ export type RunOptions = Pick<
   | "jobs"
   | "notifies"
   | "undelivered"
+  | "takeAsked"
   | "reports"
   | "conditionOf"
   | "memoryOf"
@@ -71,6 +72,8 @@ export interface PassOptions {
   readonly jobs: JobLog | null;
   readonly notifies?: ObserveContext["notifies"];
   readonly undelivered?: ObserveContext["undelivered"];
+  /** Returns whether a person asked for a run of a check, once. Absent: none does. */
+  takeAsked?(check: string): boolean;
   /** What agents have reported. @default null, nothing receives reports */
   readonly reports?: ReportLog | null;
   readonly conditionOf?: ObserveContext["conditionOf"];
@@ -210,6 +213,7 @@ export async function runCheck(
     notifies,
     reports,
     ...undelivered !== undefined && { undelivered },
+    ...options.takeAsked !== undefined && { isAsked: options.takeAsked(check.name) },
     ...conditionOf !== undefined && { conditionOf },
     ...options.memoryOf !== undefined && { memory: options.memoryOf(check.name) },
     hide: (secrets) => void ownSecrets.push(...secrets),

@@ -172,6 +172,7 @@ export class Scheduler {
   /** Ends actions in progress. */
   readonly #stopped = new AbortController();
   readonly #attributes: AttributeObserver;
+  readonly #asked = new Set<string>();
   readonly #network = createTrouble<readonly string[]>((servers) =>
     this.#emit({ event: "network", servers })
   );
@@ -232,6 +233,14 @@ export class Scheduler {
   /** The checks that run now, in no order. */
   get running(): readonly string[] {
     return [...this.#slots.values()].flatMap(({ task }) => hasStarted(task) ? [task.check.name] : []);
+  }
+
+  /** Runs a check at once, as {@linkcode runNow} does, since a person asked for it. */
+  runAsked(name: string): boolean {
+    this.#asked.add(name);
+    const runs = this.runNow(name);
+    if (!runs) this.#asked.delete(name);
+    return runs;
   }
 
   /** Runs a check at once, unless it runs already; `false`: it does not run here, or an agent runs it. */
@@ -598,6 +607,7 @@ export class Scheduler {
       system: withoutSecrets(this.#options.system, redact),
       jobs: this.#options.jobs,
       notifies: this.#options.engine.notifies,
+      takeAsked: (name) => this.#asked.delete(name),
       undelivered: (token) => this.#options.engine.undelivered(token),
       reports: this.#options.reports ?? null,
       conditionOf: this.#conditionOf,

@@ -37,6 +37,7 @@ class Rehearsed {
   memory: string | null = null;
   notifies = true;
   pending: string | null = null;
+  isAsked = false;
   readonly clock: FakeClock;
   readonly #store: Store;
 
@@ -61,6 +62,7 @@ class Rehearsed {
         memory: this.memory,
         notifies: this.notifies,
         undelivered: () => this.pending,
+        isAsked: this.isAsked,
       }),
     );
     this.memory = result.memory ?? this.memory;
@@ -166,6 +168,12 @@ Deno.test("a channel that was proven is ok until its next rehearsal is overdue",
     output,
     /^not proven: the rehearsal of .* was not confirmed within 6 h, last proven at .* by Ada; the link of the last message still works$/,
   );
+  rehearsed.isAsked = true;
+  const again = await rehearsed.look(asWarning);
+  assert.match(again.output, /by Ada; another one is queued$/);
+  await rehearsed.confirm(again.rehearsal?.token ?? "");
+  const proven = await rehearsed.look(asWarning);
+  assert.deepEqual([proven.condition, proven.rehearsal], ["ok", undefined], "one that is proven waits");
 });
 
 Deno.test("nothing is sent without notifications, which proves nothing", async () => {

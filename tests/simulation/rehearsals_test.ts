@@ -109,13 +109,21 @@ simulate("a channel is proven each day, and one that is not is a problem of anot
         await shown(world),
         /^2 critical: not proven: the rehearsal of 2026-03-04 10:0\d:\d\d UTC was not confirmed within 6 h, last proven at 2026-03-03 11:00:00 UTC by/,
       ),
+    "Wed 17:45": async (world) => {
+      const { stdout } = await world.machine().run("run", "ops arrives");
+      assert.match(stdout, /another one is queued/);
+    },
     "Wed 18:00": "kill",
     "Wed 18:05": "start",
     "Thu 12:00": confirm,
   },
   until: "Thu 14:00",
   expect: {
-    ops: ["02", "03", "04", "05"].map((day) => `2026-03-${day} 10:00-10:30 ${SENT}`),
+    ops: [
+      ...["02", "03", "04"].map((day) => `2026-03-${day} 10:00-10:30 ${SENT}`),
+      `2026-03-04 17:45 ${SENT}`,
+      `2026-03-05 10:00-10:30 ${SENT}`,
+    ],
     pager: [
       "2026-03-04 16:00-16:31 problem ops arrives critical",
       "2026-03-05 12:00-12:01 recovery ops arrives ok",

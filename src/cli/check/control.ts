@@ -31,7 +31,7 @@ interface ControlOptions {
   readonly log: Pick<Log, "warning">;
   /** Possible paths, the best first. */
   readonly paths: readonly string[];
-  readonly scheduler: Pick<Scheduler, "runNow">;
+  readonly scheduler: Pick<Scheduler, "runAsked">;
   readonly repository: Pick<StateRepository, "isWritable">;
   reload(): Promise<ReloadOutcome>;
   /** Returns the files of the config in use. */
@@ -58,7 +58,7 @@ export async function startControl(options: ControlOptions): Promise<Control> {
     return { results: await Promise.all(request.names.map((name) => run(name))) };
   };
   const run = async (name: string): Promise<CheckFields | null> => {
-    if (!options.scheduler.runNow(name)) return null;
+    if (!options.scheduler.runAsked(name)) return null;
     let result = waiting.get(name);
     if (result === undefined) waiting.set(name, result = Promise.withResolvers());
     return await result.promise;
