@@ -70,20 +70,20 @@ for (const seed of SEEDS) {
   Deno.test(`startNotifying() sends each channel the notifications of the model, in order, seed ${seed}`, async () => {
     const { arrivals, due, events, acknowledgements, edits } = await runTrace(seed);
     assert.ok(acknowledgements > campaign(1, 0), `only ${acknowledgements} problems were acknowledged`);
-    assert.ok(edits > 3, `only ${edits} times were channels other ones`);
+    assert.ok(edits > campaign(3, 0), `only ${edits} times were channels other ones`);
     assert.deepEqual(events.filter(({ event }) => event === "dropped"), []);
     const ids = new Set(arrivals.map(({ channel, messageId }) => `${channel} ${messageId}`));
-    assert.ok(arrivals.length - ids.size > 10, "few duplicates: the channels fail too seldom");
+    assert.ok(arrivals.length - ids.size > campaign(10, 1), "few duplicates: the channels fail too seldom");
     const missed = arrivals.flatMap(({ items }) => items).filter((item) => item.missed_problem !== null);
     assert.ok(
-      missed.length > campaign(10, 3),
+      missed.length > campaign(10, 0),
       `only ${missed.length} problems ended before they were notified`,
     );
     for (const [channel, filters] of Object.entries(FILTERS)) {
       const own = arrivals.filter((arrival) => arrival.channel === channel);
       const messages = withoutDuplicates(own);
       assertNoStrayDuplicate(messages);
-      assert.ok(messages.length > 5, `${channel}: only ${messages.length} messages`);
+      assert.ok(messages.length > campaign(5, 0), `${channel}: only ${messages.length} messages`);
       for (const [check, byChannel] of due) {
         assertNotifiedInOrder(itemsOf(messages, check), {
           due: byChannel.get(channel) ?? [],
