@@ -5,7 +5,7 @@ import type { Reporting } from "../domain/reports.ts";
 import type { Store } from "../domain/store.ts";
 import type { CheckStatus } from "../engine/check_status.ts";
 import { isoTimeOrNull } from "../shared/json_values.ts";
-import { firstItems, quote } from "../shared/text.ts";
+import { counted, firstItems, quote } from "../shared/text.ts";
 
 export interface ReportingStatus extends Reporting {
   readonly waiting: number;
@@ -31,8 +31,8 @@ export function describeReporting(
     : `last one ${describeDuration(Math.max(0, nowMs - sentAtMs))} ago`;
   const facts = [
     last,
-    ...waiting === 0 ? [] : [`${waiting} results waiting`],
-    ...dropped === 0 ? [] : [`${dropped} results dropped`],
+    ...waiting === 0 ? [] : [`${counted(waiting, "result")} waiting`],
+    ...dropped === 0 ? [] : [`${counted(dropped, "result")} dropped`],
     ...rejected.length === 0
       ? []
       : [`ignored there: ${firstItems(rejected.map(quote), NAMES_SHOWN).join(", ")}`],

@@ -10,7 +10,7 @@ import { isCron } from "../domain/schedule.ts";
 import type { Log } from "../domain/system.ts";
 import { clockToleranceMs, overdueAtMs, REPORT_MARGIN_MS } from "../engine/overdue.ts";
 import { timeText } from "../shared/local_time.ts";
-import { firstItems, quote, QUOTED_LENGTH_MAX, truncate } from "../shared/text.ts";
+import { counted, firstItems, quote, QUOTED_LENGTH_MAX, truncate } from "../shared/text.ts";
 import { DAY_MS, MINUTE_MS, SECOND_MS } from "../shared/time_units.ts";
 import type { LocalLocations } from "../state/local_locations.ts";
 import type { StateRepository } from "../state/state_repository.ts";
@@ -58,6 +58,8 @@ const TICK_MS = 5 * SECOND_MS;
 const DEAF_MS = 2 * TICK_MS;
 /** An agent reports at least every 30 s. */
 const GAP_MS = 90 * SECOND_MS;
+/** After that, the check about it shows that it is quiet. */
+const QUIET_MS = MINUTE_MS;
 const NAMES_SHOWN = 5;
 /** So many rejected checks of an agent are remembered. */
 const REJECTED_MAX = 100;
@@ -254,13 +256,14 @@ export class AgentReports implements ReportLog {
     const isSilent = this.#isSilent(agent);
     if (isAgentCheck(check)) {
       if (contact !== null && !isSilent) {
-        return this.#isHeard(contact) ? describeContact(contact) : describeUnheard(contact);
+        return this.#isHeard(contact)
+          ? describeContact(contact, this.#silentAtMs(agent))
+          : describeUnheard(contact);
       }
       const lastMs = this.#heard.get(agent)?.wallMs ?? Number(this.#recordOf(check.name).last?.memory ?? NaN);
-      const since = Number.isNaN(lastMs)
-        ? "has not reported yet"
-        : `has been silent since ${timeText(lastMs)}`;
-      const result = unknownResult(`agent ${quote(agent)} ${since}`);
+      const result = unknownResult(
+        Number.isNaN(lastMs) ? "no report yet" : `no report since ${timeText(lastMs)}`,
+      );
       return isSilent ? { ...result, condition: "critical" } : awaiting(result.output);
     }
     const isMissing = contact !== null && !isSilent && this.#isMissing(check, contact);
@@ -322,7 +325,7 @@ export class AgentReports implements ReportLog {
     const { last } = record;
     const contact = this.#contacts.get(agent);
     if (contact === undefined || last?.condition !== "ok") return;
-    const { output, metrics, memory } = describeContact(contact);
+    const { output, metrics, memory } = describeContact(contact, this.#silentAtMs(agent));
     this.#options.repository.keep(bareUpdate({ ...record, last: { ...last, output, metrics, memory } }));
   }
 
@@ -347,6 +350,13 @@ export class AgentReports implements ReportLog {
     const settings = this.#config.agents[agent];
     const { awakeMs = 0 } = this.#heard.get(agent) ?? {};
     return settings !== undefined && this.#awakeMs - awakeMs > settings.silentAfterMs;
+  }
+
+  /** Returns when a quiet agent counts as silent; `null`: it reports. */
+  #silentAtMs(agent: string): number | null {
+    const quietMs = this.#awakeMs - (this.#heard.get(agent)?.awakeMs ?? 0);
+    const { silentAfterMs = 0 } = this.#config.agents[agent] ?? {};
+    return quietMs > QUIET_MS ? this.#options.clock.wallMs() + silentAfterMs - quietMs : null;
   }
 
   #recordOf(name: string): ReturnType<StateRepository["recordOf"]> {
@@ -375,7 +385,12 @@ export class AgentReports implements ReportLog {
   #measure(): void {
     const { clock } = this.#options;
     const nowMs = clock.monotonicMs();
+    const beforeMs = this.#awakeMs;
     this.#awakeMs += Math.min(nowMs - this.#readMs, DEAF_MS);
+    for (const [agent, { awakeMs }] of this.#heard) {
+      const isQuiet = beforeMs - awakeMs <= QUIET_MS && this.#awakeMs - awakeMs > QUIET_MS;
+      if (isQuiet) this.#scheduler?.request(agentCheckName(agent));
+    }
     const hasStopped = nowMs - this.#readMs > DEAF_MS;
     if (hasStopped) this.#resume();
     this.#readMs = nowMs;
@@ -412,11 +427,14 @@ function awaiting(output: string): CheckResult {
 
 function describeContact(
   { wallMs, waiting, dropped, rejected }: Contact,
+  silentAtMs: number | null,
 ): CheckResult & { readonly memory: string } {
   const facts = [
-    `last report at ${timeText(wallMs)}`,
-    ...waiting === 0 ? [] : [`${waiting} results waiting there`],
-    ...dropped === 0 ? [] : [`${dropped} results dropped there`],
+    silentAtMs === null
+      ? `last report at ${timeText(wallMs)}`
+      : `no report since ${timeText(wallMs)}, counts as silent at ${timeText(silentAtMs)}`,
+    ...waiting === 0 ? [] : [`${counted(waiting, "result")} waiting there`],
+    ...dropped === 0 ? [] : [`${counted(dropped, "result")} dropped there`],
     ...rejected.length === 0 ? [] : [`ignored: ${listed(rejected)}`],
   ];
   const metrics = { waiting_results: waiting, dropped_results: dropped, rejected_checks: rejected.length };

@@ -166,9 +166,16 @@ test("an agent that is silent is one problem, and its checks are unknown", async
   await world.advance(5 * MINUTE_MS);
   assert.equal((await pair.conditions())["disk"], "ok");
   nas.cutOff("hub.example.org");
-  await world.advance(20 * MINUTE_MS);
+  await world.advance(3 * MINUTE_MS);
+  const quiet = /no report since 2026-03-02 08:04:48 UTC, counts as silent at 2026-03-02 08:09:48 UTC/;
+  assert.match(await pair.printed(pair.hub, "status"), new RegExp(`OK *${AGENT} .*${quiet.source}`));
+  assert.match(
+    await pair.printed(pair.hub, "why", "web"),
+    new RegExp(`nothing is decided until agent "nas" reports it; ${AGENT}: ${quiet.source}`),
+  );
+  await world.advance(17 * MINUTE_MS);
   assert.deepEqual(hook.events(), [`${AGENT} problem`]);
-  assert.match(hook.posts[0]?.output ?? "", /^agent "nas" has been silent since 2026-03-02 08:0/);
+  assert.match(hook.posts[0]?.output ?? "", /^no report since 2026-03-02 08:0/);
   assert.deepEqual(await pair.conditions(), {
     web: "unknown",
     db: "unknown",
@@ -178,7 +185,7 @@ test("an agent that is silent is one problem, and its checks are unknown", async
   assert.match(await pair.printed(pair.hub, "status"), /web .* not reported by agent "nas" for 2\d min/);
   assert.match(
     await pair.printed(pair.hub, "why", "web"),
-    /nothing is decided until agent "nas" reports it; see: monitor why "agent nas"/,
+    /nothing is decided until agent "nas" reports it; agent nas: no report since 2026-03-02 08:0/,
   );
   assert.match((await pair.hub.run("run", "web")).stderr, /the results of "web" come from agent "nas"/);
   assert.match(await pair.printed(pair.hub, "why", "disk"), /^disk: unknown.*not reported by agent "nas"/);
@@ -574,7 +581,7 @@ const votes = async (pair: Pair): Promise<void> => {
   nas.service?.signal("SIGKILL");
   await world.advance(8 * MINUTE_MS);
   assert.deepEqual(hook.events("site").slice(2), ["site problem"]);
-  assert.match(hook.posts.at(-1)?.output ?? "", /results from 1 of 2 locations, 2 required|has been silent/);
+  assert.match(hook.posts.at(-1)?.output ?? "", /results from 1 of 2 locations, 2 required|no report since/);
 };
 
 test("an agent is a location: both must agree, without a database", votes);

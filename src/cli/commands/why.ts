@@ -160,7 +160,7 @@ function whyText(
   const since = record?.condition.confirmedSinceMs ?? null;
   const unconfirmed = record === null ? null : unconfirmedOf(check, record);
   const last = record?.last ?? null;
-  const options = { check, known, nowMs, timeZone, isPast, whenDecided: describeDecision(why) };
+  const options = { ...why, timeZone, whenDecided: describeDecision(why) };
   const width = Math.max(0, ...channels.map(({ name }) => textWidth(name)));
   const lines = [
     ...isPast ? [`At ${timeText(nowMs, timeZone)}, by the config of now:`] : [],
@@ -254,7 +254,7 @@ function notesOf({ monitor, nowMs }: Why): readonly string[] {
 function whyJson(why: Why): string {
   const { check, record, known, cause, channels, monitor, nowMs, isPast } = why;
   const last = record?.last ?? null;
-  const options = { check, known, nowMs, timeZone: "UTC", isPast, whenDecided: "" };
+  const options = { ...why, timeZone: "UTC", whenDecided: "" };
   const found = cause?.cause ?? null;
   const causeFields = (causes: readonly Cause[]) =>
     causes.map((cause) => ({ kind: cause.kind, text: describeCause(cause, options) }));

@@ -20,7 +20,7 @@ import type { Check } from "../../domain/check.ts";
 import type { PageWhy } from "../html_report/snapshot.ts";
 
 /** The context of the text of a channel. */
-export interface WhyTextOptions extends Pick<Why, "check"> {
+export interface WhyTextOptions extends Pick<Why, "check" | "agentOutput"> {
   readonly known: KnownCondition;
   readonly nowMs: number;
   readonly timeZone: string;
@@ -115,12 +115,12 @@ export function describeDecision({ monitor, isPast }: Pick<Why, "monitor" | "isP
     : "it is sent with the next decision, unless the monitor runs with --no-notify";
 }
 
-function whyNothing({ check, known: { condition, state }, isPast }: WhyTextOptions): string {
+function whyNothing({ check, agentOutput, known: { condition, state }, isPast }: WhyTextOptions): string {
   if (state !== "current" && isReported(check)) {
     const { agent = "" } = check;
     const [is, reports] = isPast ? ["was", "reported"] : ["is", "reports"];
-    const about = quoteValue(agentCheckName(agent));
-    return `nothing ${is} decided until agent ${quoteValue(agent)} ${reports} it; see: monitor why ${about}`;
+    const until = `nothing ${is} decided until agent ${quoteValue(agent)} ${reports} it`;
+    return agentOutput === "" ? until : `${until}; ${agentCheckName(agent)}: ${agentOutput}`;
   }
   if (state === "never_ran") return "it never ran";
   if (state !== "current") {

@@ -1,5 +1,6 @@
 /** Explains why the channels of a check were, or were not, notified: for `monitor why`, and for the page of the check. */
 import { initialState } from "../../condition/condition_state.ts";
+import { agentCheckName, isReported } from "../../domain/agent_check.ts";
 import type { Channel } from "../../domain/channel.ts";
 import type { KnownCondition } from "../../domain/check_kind.ts";
 import type { Check } from "../../domain/check.ts";
@@ -79,6 +80,8 @@ export interface Why extends Required<Pick<WhySources, "monitor" | "nowMs" | "is
   readonly known: KnownCondition;
   /** The reason why its condition does not count; empty if it does. */
   readonly stale: string;
+  /** What the check about its agent found last; empty without one. */
+  readonly agentOutput: string;
   /** Its common cause with other checks; `null`: it does not fail, or what it depended on is unknown. */
   readonly cause: ExplainedCause | null;
   /** Distinct channels in the order of the config. */
@@ -131,6 +134,7 @@ export function gatherWhy(
       isHeld: (one) => holdingDependencies(one, options).length > 0,
       ...attributesOf(running.keys(), recordOf),
     }),
+    agentOutput: isReported(check) ? recordOf(agentCheckName(check.agent ?? ""))?.last?.output ?? "" : "",
     stale: describeStale({ check, state: known.state, record, notRunning }, nowMs),
     channels: [...unique.values()].map((channel) => ({
       name: names.nameOf(channel),
