@@ -269,8 +269,10 @@ export class AgentReports implements ReportLog {
     const isMissing = contact !== null && !isSilent && this.#isMissing(check, contact);
     if (!isMissing) return awaiting(`agent ${quote(agent)} has not reported it yet`);
     const { last } = this.#recordOf(check.name);
-    const since = last === null ? "" : ` since ${timeText(last.startedAtMs)}`;
-    return unknownResult(`no result from agent ${quote(agent)}${since}, although it reports others`);
+    const missing = last?.report === undefined
+      ? `agent ${quote(agent)} never reported it`
+      : `no result from agent ${quote(agent)} since ${timeText(Number(last.memory ?? last.startedAtMs))}`;
+    return unknownResult(`${missing}, although it reports others`);
   }
 
   /** Whether the agent has sent all that it has, and the result of a check that was due is not among it. */

@@ -295,7 +295,9 @@ export class Scheduler {
     const overdueAtMs = endedAtMs + overdueInMs + REPORT_MARGIN_MS;
     const isLate = nowMs > overdueAtMs;
     const output = isLate ? lateOutput(reported.output) : reported.output;
-    const result = { ...reported, output, isLate, check, startedAtMs: endedAtMs - reported.durationMs };
+    const startedAtMs = endedAtMs - reported.durationMs;
+    // Once none comes, each look replaces the result, but not its memory.
+    const result = { ...reported, output, isLate, check, startedAtMs, memory: String(startedAtMs) };
     this.#keep(slot, result, {
       run: {
         lateMs,

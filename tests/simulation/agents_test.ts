@@ -335,17 +335,19 @@ test("a result of a check that an agent must not report is ignored, and both sid
   const { world, hub, nas } = pair;
   pair.write(hub, {
     listen: { address: "127.0.0.1:9797" },
-    agents: { nas: { key: KEY, checks: ["web"] } },
-    defaults: { notifications: [pair.hook.channel] },
+    agents: { nas: { key: KEY, checks: ["web", "gone"] } },
+    defaults: { notifications: [pair.hook.channel], schedule: { regular_interval: 30 } },
     checks: {
       web: { kind: "reported", parameters: {} },
+      gone: { kind: "reported", parameters: {}, threshold: 1 },
       db: { kind: "test", parameters: { condition: "ok" } },
     },
   });
   pair.startBoth();
   await world.advance(5 * MINUTE_MS);
   assert.match(await pair.printed(hub, "status"), /agent nas .*ignored: "d\w+", "d\w+"/);
-  assert.deepEqual(await pair.conditions(), { web: "ok", db: "ok", [AGENT]: "ok" });
+  assert.deepEqual(await pair.conditions(), { web: "ok", gone: "unknown", db: "ok", [AGENT]: "ok" });
+  assert.match(await pair.printed(hub, "status"), /gone .*agent "nas" never reported it, although/);
   assert.match(await pair.printed(nas, "status"), /ignored/);
   // As docs/reference/output_formats.md lists them.
   const { agents: [shown] } = JSON.parse(await pair.printed(hub, "status", "--format", "json"));
@@ -356,6 +358,17 @@ test("a result of a check that an agent must not report is ignored, and both sid
   assert.deepEqual([shown.name, shown.condition, shown.ignored_checks], ["nas", "ok", 2]);
   const { report_to: sent } = JSON.parse(await pair.printed(nas, "status", "--format", "json"));
   assert.equal(Object.keys(sent).join(" "), "waiting dropped rejected last_report_at failure");
+  pair.write(nas, {
+    report_to: { target: "https://hub.example.org:9797/", key: KEY },
+    defaults: { schedule: { regular_interval: 30, attentive_interval: 10 } },
+    checks: { db: { kind: "script", parameters: { path: "/bin/probe" } } },
+  });
+  nas.service?.signal("SIGHUP");
+  await world.advance(10 * MINUTE_MS);
+  assert.match(
+    await pair.printed(hub, "status"),
+    /web .*no result from agent "nas" since 2026-03-02 08:0[45]:\d\d UTC, although/,
+  );
 });
 
 /** A time in which everything breaks at moments from the seed; in the end it is repaired. */
