@@ -92,6 +92,8 @@ export class AgentReports implements ReportLog {
   #scheduler: ReportScheduler | null = null;
   #onVote = (_check: string, _why: EarlyLook["why"]): void => {};
   #awakeMs = 0;
+  /** When the last report with a wrong key came, by the time that this process was awake. */
+  #rejectedMs = -Infinity;
   #readMs: number;
   #offsetMs: number;
   /** When the time went on after this process could hear nothing; by the time that it was awake. */
@@ -157,6 +159,13 @@ export class AgentReports implements ReportLog {
     await repository.flush();
     if (!repository.isWritable) return null;
     return { received: results.at(-1)?.sequence ?? 0, rejected: checks.rejected };
+  }
+
+  /** Notes a report with the key of no agent. Returns the agents that do not report, as text; may be empty. */
+  rejected(): string {
+    this.#measureHere();
+    this.#rejectedMs = this.#awakeMs;
+    return listed([...this.#heard.keys()].filter((agent) => this.#silentAtMs(agent) !== null));
   }
 
   get isRecording(): boolean {
@@ -262,7 +271,10 @@ export class AgentReports implements ReportLog {
       }
       const lastMs = this.#heard.get(agent)?.wallMs ?? Number(this.#recordOf(check.name).last?.memory ?? NaN);
       const result = unknownResult(
-        Number.isNaN(lastMs) ? "no report yet" : `no report since ${timeText(lastMs)}`,
+        (Number.isNaN(lastMs) ? "no report yet" : `no report since ${timeText(lastMs)}`) +
+          (this.#rejectedMs > (this.#heard.get(agent)?.awakeMs ?? 0)
+            ? "; wrong key? reports with the key of no agent were rejected since"
+            : ""),
       );
       return isSilent ? { ...result, condition: "critical" } : awaiting(result.output);
     }

@@ -23,7 +23,7 @@ interface SharedReportsOptions {
   readonly member: Pick<Member, "runs" | "receives">;
   readonly reports: Pick<
     AgentReports,
-    "isRecording" | "checksOf" | "record" | "voted" | "hasRecorded" | "note" | "hear" | "forget"
+    "isRecording" | "checksOf" | "record" | "voted" | "hasRecorded" | "note" | "hear" | "forget" | "rejected"
   >;
   onBug(error: unknown): void;
 }
@@ -57,6 +57,11 @@ export class SharedReports {
     if (!await store.keepReceived(agent, batch)) return null;
     if (member.runs(agentCheckName(agent))) this.#read(agent);
     return { received: batch.results.at(-1)?.sequence ?? 0, rejected };
+  }
+
+  /** As in `AgentReports`: only this member knows of it. */
+  rejected(): string {
+    return this.#options.reports.rejected();
   }
 
   /** Follows what was received by all members, with each heartbeat. */

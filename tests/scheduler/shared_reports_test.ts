@@ -65,6 +65,7 @@ async function createMember() {
       note: (_agent, _batch, { isLast }) => void events.push(`note ${isLast}`),
       hear: (agents) => void events.push(...[...agents].map((agent) => `hear ${agent}`)),
       forget: () => {},
+      rejected: () => "",
     },
     onBug: (error) => assert.fail(String(error)),
   });

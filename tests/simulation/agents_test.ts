@@ -156,12 +156,14 @@ test("the thresholds and channels of the hub decide about what an agent runs", a
 test("an agent that is silent is one problem, and its checks are unknown", async (pair) => {
   const { world, hook, nas } = pair;
   const probe = { kind: "script", parameters: { path: "/bin/probe" } };
-  pair.write(nas, {
-    report_to: { target: "https://hub.example.org:9797/", key: KEY },
-    defaults: { schedule: { regular_interval: 30, attentive_interval: 10 } },
-    // By its own plan, the last result of the last one counts for two days.
-    checks: { ...checksOf(probe), disk: { ...probe, schedule: { regular_interval: "1 day" } } },
-  });
+  const write = (key: string): void =>
+    pair.write(nas, {
+      report_to: { target: "https://hub.example.org:9797/", key },
+      defaults: { schedule: { regular_interval: 30, attentive_interval: 10 } },
+      // By its own plan, the last result of the last one counts for two days.
+      checks: { ...checksOf(probe), disk: { ...probe, schedule: { regular_interval: "1 day" } } },
+    });
+  write(KEY);
   pair.startBoth();
   await world.advance(5 * MINUTE_MS);
   assert.equal((await pair.conditions())["disk"], "ok");
@@ -189,8 +191,14 @@ test("an agent that is silent is one problem, and its checks are unknown", async
   );
   assert.match((await pair.hub.run("run", "web")).stderr, /the results of "web" come from agent "nas"/);
   assert.match(await pair.printed(pair.hub, "why", "disk"), /^disk: unknown.*not reported by agent "nas"/);
+  write(`${KEY}x`);
   nas.reconnect("hub.example.org");
-  await world.advance(5 * MINUTE_MS);
+  nas.service?.signal("SIGHUP");
+  await world.advance(10 * MINUTE_MS);
+  assert.match(await pair.printed(pair.hub, "status"), /no report since .* UTC; wrong key\? reports with/);
+  write(KEY);
+  nas.service?.signal("SIGHUP");
+  await world.advance(10 * MINUTE_MS);
   assert.deepEqual(hook.events(), [`${AGENT} problem`, `${AGENT} recovery`]);
   assert.deepEqual(await pair.conditions(), { web: "ok", db: "ok", disk: "ok", [AGENT]: "ok" });
 });

@@ -324,7 +324,7 @@ interface ServiceOutputsOptions extends CommandContext {
   readonly reporter: ReportSender | null;
   readonly agents: AgentReports;
   /** Receives what agents report. */
-  readonly reports: Pick<AgentReports, "receive">;
+  readonly reports: Pick<AgentReports, "receive" | "rejected">;
   readonly spans: SpanQueue;
   /** This process as a member; `null` if its state isn't shared. */
   readonly member: Member | null;

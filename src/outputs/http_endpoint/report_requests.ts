@@ -15,7 +15,7 @@ export const REPORT_BYTES_MAX = 1_048_576;
 interface ReportRequestOptions {
   readonly agents: Readonly<Record<string, Agent>>;
   readonly listen: Listen;
-  readonly reports: Pick<AgentReports, "receive">;
+  readonly reports: Pick<AgentReports, "receive" | "rejected">;
   /** Of wrong keys. */
   readonly limits: AttemptLimits;
   readonly log: Pick<Log, "warning">;
@@ -30,7 +30,7 @@ export async function handleReport(
   const [, sent = ""] = /^bearer +(\S+)$/i.exec(request.header("authorization") ?? "") ?? [];
   // All of them are compared, so that the time reveals nothing.
   const [agent] = Object.entries(agents).filter(([, { key }]) => key !== "" && isSameSecret(sent, key));
-  if (agent === undefined) return rejectKey(request, { listen, limits, log });
+  if (agent === undefined) return rejectKey(request, { listen, reports, limits, log });
   // Without a length, a body may have no end.
   const length = Number(request.header("content-length") ?? NaN);
   if (!(length <= REPORT_BYTES_MAX)) {
@@ -51,14 +51,18 @@ export async function handleReport(
 /** Wrong keys are limited, but the right one is always accepted: agents may share an address with those who guess. */
 function rejectKey(
   request: IncomingRequest,
-  { listen, limits, log }: Pick<ReportRequestOptions, "listen" | "limits" | "log">,
+  { listen, reports, limits, log }: Omit<ReportRequestOptions, "agents">,
 ): ServerResponse {
   const { address } = clientOf(request, listen);
   const network = clientNetwork(address);
+  const quiet = reports.rejected();
   const waitMs = limits.waitMs(network);
   if (waitMs > 0) {
     return respondText(429, "too many wrong keys", { "retry-after": String(Math.ceil(waitMs / 1000)) });
   }
-  if (limits.failed(network) === 1) log.warning(`report from ${address} rejected: no agent has its key`);
+  if (limits.failed(network) === 1) {
+    const which = quiet === "" ? "" : `; agents that do not report: ${quiet}`;
+    log.warning(`report from ${address} rejected: no agent has its key${which}`);
+  }
   return respondText(401, "no agent of the config has this key", { "www-authenticate": "Bearer" });
 }

@@ -399,7 +399,7 @@ export interface EndpointSources {
   readonly hasState: boolean;
   readonly scheduler: Pick<Scheduler, "isAdvancing" | "request">;
   /** Receives reports of agents; `null`: none are received. */
-  readonly reports: Pick<AgentReports, "receive"> | null;
+  readonly reports: Pick<AgentReports, "receive" | "rejected"> | null;
   readonly metrics: Pick<MetricsPublisher, "render">;
   /** The checks that run here, of the config's. */
   select(checks: readonly Check[]): readonly Check[];

@@ -64,6 +64,7 @@ async function post(
         received.push([agent, batch]);
         return Promise.resolve({ received: 8, rejected: ["db"] });
       },
+      rejected: () => '"nas"',
     },
   });
   return { status, text: String(text), received, warnings };
@@ -145,7 +146,9 @@ Deno.test("wrong keys are limited and logged once, and the right one is accepted
     logged.push(...warnings);
   }
   assert.deepEqual(statuses, [...Array.from({ length: 10 }, () => 401), 429, 429]);
-  assert.deepEqual(logged, ["report from 192.0.2.1 rejected: no agent has its key"]);
+  assert.deepEqual(logged, [
+    'report from 192.0.2.1 rejected: no agent has its key; agents that do not report: "nas"',
+  ]);
   assert.equal((await post(BODY, { limits })).status, 200);
 });
 
