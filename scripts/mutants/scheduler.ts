@@ -244,6 +244,11 @@ export const SCHEDULER: FaultyLayer = {
           "if (this.#options.isShared !== true) this.#measure();",
           "this.#measure();",
         ],
+        [
+          "a quiet agent looks as if it reported",
+          "return quietMs > QUIET_MS ?",
+          "return quietMs > 1_000 * QUIET_MS ?",
+        ],
       ],
     },
     {
