@@ -88,12 +88,12 @@ export const MEMBERS: FaultyLayer = {
       faults: [
         [
           "a tie of configs changes the active one",
-          "if (present !== null && leading.includes(present)) return present;",
-          "if (present !== null && leading.length === 0) return present;",
+          "return believed[0] ?? first;",
+          "return first;",
         ],
         ["the config of a minority becomes active", "length === most", "length <= most"],
         [
-          "a member that has just joined prefers a config of its own",
+          "members with two configs consider different ones active",
           "return believed[0] ?? first;",
           "return believed.at(-1) ?? first;",
         ],

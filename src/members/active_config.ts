@@ -1,17 +1,12 @@
 import type { MemberHeartbeat } from "../domain/membership.ts";
 
 /**
- * Returns the hash of the active config: the one of most live members. A tie keeps the present one. For a member that
- * has just joined, the present one is that which most others consider active.
+ * Returns the hash of the active config: the one of most live members. With a tie, the one that most of them consider
+ * active, and else the first one: so all members choose the same. One that has just joined considers none active.
  */
-export function activeConfig(
-  live: readonly Pick<MemberHeartbeat, "config" | "active">[],
-  present: string | null,
-): string | null {
+export function activeConfig(live: readonly Pick<MemberHeartbeat, "config" | "active">[]): string | null {
   const leading = mostCommon(live.map(({ config }) => config));
   const [first = null] = leading;
-  if (leading.length <= 1) return first;
-  if (present !== null && leading.includes(present)) return present;
   const believed = mostCommon(live.map(({ active }) => active).filter((hash) => leading.includes(hash)));
   return believed[0] ?? first;
 }

@@ -278,7 +278,7 @@ export class Member implements WorkShare {
     const { host, id, location } = this.#options;
     const config = this.#takesWork ? this.#work.configHash : "";
     const looks = this.#earlyLooks.published(this.#options.clock.monotonicMs());
-    return { host, id, config, active: this.#active ?? config, location, looks };
+    return { host, id, config, active: this.#active ?? "", location, looks };
   }
 
   #report(before: ReadonlySet<string>): void {
@@ -293,7 +293,7 @@ export class Member implements WorkShare {
     const { onEvent } = this.#options;
     const own = this.#published();
     const all = [own, ...liveOthers(this.#observed)].filter(({ config }) => config !== "");
-    this.#active = activeConfig(all, this.#active);
+    this.#active = activeConfig(all);
     const isActive = !this.#takesWork || this.#active === own.config;
     if (isActive !== this.#isActive) {
       this.#queueShare.expectAbandoned();

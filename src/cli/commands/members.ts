@@ -33,7 +33,7 @@ export const membersCommand: Command = {
     const store = await readSharedState(place, system);
     const rows = await store?.members() ?? [];
     await store?.close();
-    const active = activeConfig(rows.filter((row) => isLiveMember(row) && row.config !== ""), null);
+    const active = activeConfig(rows.filter((row) => isLiveMember(row) && row.config !== ""));
     const members = rows.map((row) => viewOf(row, active));
     const shares = sharesOf(members, config);
     const text = format === "json"
@@ -125,6 +125,6 @@ export function describeShared(
 /** Returns the members that run checks, by their heartbeats: live ones with the config of most members. */
 export function activeHosts(members: readonly MemberStatus[]): readonly string[] {
   const live = members.filter((member) => isLiveMember(member) && member.config !== "");
-  const active = activeConfig(live, null);
+  const active = activeConfig(live);
   return live.filter(({ config }) => config === active).map(({ host }) => host);
 }
