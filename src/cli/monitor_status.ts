@@ -7,7 +7,7 @@ import { describeNotRunning, type MonitorRun, type NotRunning } from "../domain/
 import type { CheckRecord, Store } from "../domain/store.ts";
 import { isLiveMember } from "../domain/membership.ts";
 import type { System } from "../domain/system.ts";
-import { describeHeartbeat, locationStatuses, type MonitorStatus } from "../outputs/json/monitor_fields.ts";
+import { describeMember, locationStatuses, type MonitorStatus } from "../outputs/json/monitor_fields.ts";
 import { readServices } from "../state/read_store.ts";
 import { timeText } from "../shared/local_time.ts";
 import { jsonText } from "../shared/text.ts";
@@ -163,10 +163,11 @@ export function describeMonitorTrouble(
   options: NoteOptions,
 ): readonly string[] {
   if (status === null) return [];
-  const dead = status.members?.filter((member) => !isLiveMember(member)) ?? [];
+  const idle = (status.members ?? []).map(({ host, ...member }) => ({ host, text: describeMember(member) }))
+    .filter(({ text }) => text !== "live");
   return [
     ...describeTroubleOf(status, options),
-    ...dead.map((member) => `member "${member.host}": ${describeHeartbeat(member)}`),
+    ...idle.map(({ host, text }) => `member "${host}": ${text}`),
     ...describeLocations(status),
   ];
 }

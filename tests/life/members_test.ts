@@ -282,7 +282,8 @@ test("monitor members shows who is live, has the active config, and runs what", 
       'monitor_members{member="b"} 1',
       'monitor_members{member="c"} 1',
     ]);
-    assert.match((await run("status")).stdout, /^member "a": no heartbeat for /m);
+    const { stdout: status } = await run("status");
+    assert.match(status, /^member "a": no heartbeat for .*\nmember "c": another config, runs no checks$/m);
     const { monitor } = JSON.parse((await run("status", "--format", "json")).stdout);
     assert.deepEqual([monitor.state, monitor.members[0]], [
       "running",
@@ -293,9 +294,9 @@ test("monitor members shows who is live, has the active config, and runs what", 
     assert.deepEqual(lines((await run("report")).stdout).map((line) => line.replace(/\d.*/, "…")), [
       "a: no heartbeat for …",
       "b: live",
-      "c: live",
+      "c: another config, runs no checks",
     ]);
-    assert.deepEqual(page.slice(1), ["b: live", "c: live"]);
+    assert.deepEqual(page.slice(1), ["b: live", "c: another config, runs no checks"]);
     const response = await fetch(`${url}/api/v1/status`);
     assert.equal(response.headers.get("x-served-by"), "b");
     const served = await response.json();

@@ -78,7 +78,13 @@ function snapshotOf(foreign: (field: string) => string): ReportSnapshot {
     inactive: [{ name: foreign("inactive"), title: foreign("inactive title") }],
     rows: [queuedOf("a", 1, { channelName: foreign("channel"), lastFailure: foreign("failure") })],
     silences: [silenceOf("a", { check: foreign("silenced"), reason: foreign("note") })],
-    members: [{ host: foreign("member"), location: foreign("location"), silentForMs: 0 }],
+    members: [{
+      host: foreign("member"),
+      location: foreign("location"),
+      silentForMs: 0,
+      config: "a",
+      active: "a",
+    }],
   };
 }
 

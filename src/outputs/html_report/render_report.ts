@@ -3,7 +3,7 @@
  * a live page also reloads it. Pure:
  * it turns a snapshot into pieces of text, a few milliseconds of work each.
  */
-import { describeHeartbeat } from "../json/monitor_fields.ts";
+import { describeMember } from "../json/monitor_fields.ts";
 import { mostUrgentFirst } from "../../domain/condition.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { PageGroup } from "../../domain/generated/config.ts";
@@ -139,7 +139,7 @@ function* renderNotes(snapshot: ReportSnapshot): Generator<Markup> {
     "members",
     "Members",
     (snapshot.members ?? []).map((member) =>
-      `${member.host}${member.location === null ? "" : ` (${member.location})`}: ${describeHeartbeat(member)}`
+      `${member.host}${member.location === null ? "" : ` (${member.location})`}: ${describeMember(member)}`
     ),
   );
 }

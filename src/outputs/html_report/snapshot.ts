@@ -140,7 +140,9 @@ export interface ReportSnapshot {
   /** Notifications that did not arrive yet, or never will; by sequence. */
   readonly rows: readonly ShownNotification[];
   /** The members that run checks, or died; `null`: the state isn't shared, or they are not shown. */
-  readonly members: readonly Pick<MemberStatus, "host" | "location" | "silentForMs">[] | null;
+  readonly members:
+    | readonly Pick<MemberStatus, "host" | "location" | "silentForMs" | "config" | "active">[]
+    | null;
   /** Those that are not over. */
   readonly silences: readonly Silence[];
 }
