@@ -137,14 +137,14 @@ Deno.test("openStateRepository() rejects if the store can't be read, and replace
   assert.deepStrictEqual(changesIn(fresh[0]?.saved ?? []), ["web: pending to warning"]);
 });
 
-Deno.test("record() sends a problem that goes on with the output of its last failing run", async () => {
+Deno.test("record() sends that a problem is less severe with the output of its last failing run", async () => {
   const { repository, recordResult } = await openDesk();
-  const check = testCheck("ok", { name: "web", threshold: 1, recoveryThreshold: 3 });
-  recordResult(check, "critical", { output: "it is gone", notifies: false });
-  recordResult(check, "ok", { output: "all is well", notifies: false });
+  const check = testCheck("ok", { name: "web", threshold: 1, recoveryThreshold: 2 });
+  recordResult(check, "critical", { output: "it is gone" });
+  recordResult(check, "warning", { output: "it is slow" });
   const { notification } = recordResult(check, "ok", { output: "all is well" });
-  assert.equal(notification?.event, "problem");
-  assert.equal(notification.output, "it is gone");
+  assert.equal(notification?.event, "change");
+  assert.equal(notification.output, "it is slow");
   const { record } = recordResult(check, "ok", { output: "all is well" });
   assert.equal(record.condition.confirmed, "ok");
   assert.equal(record.failing, null);
