@@ -16,16 +16,16 @@ Deno.test("systemTimeZone() returns a zone that the runtime accepts, whatever TZ
     const zone = systemTimeZone();
     Temporal.Now.zonedDateTimeISO(zone);
     console.log(zone, "of", Temporal.Now.timeZoneId());`;
-  // The runtime names the zone of an empty TZ Etc/Unknown: see unknown_time_zone.ts if this fails.
-  const rows: Readonly<Record<string, string>> = {
-    "": "UTC of Etc/Unknown",
-    "Asia/Tokyo": "Asia/Tokyo of Asia/Tokyo",
-    ":": "UTC of Etc/Unknown",
-    "no/such_zone": "UTC of Etc/Unknown",
-    ":Asia/Tokyo": "Asia/Tokyo of Asia/Tokyo",
+  const rows: Readonly<Record<string, RegExp>> = {
+    // The runtime names this zone Etc/Unknown: see unknown_time_zone.ts if this fails.
+    "": /^UTC of Etc\/Unknown$/,
+    "Asia/Tokyo": /^Asia\/Tokyo of/,
+    ":": /^UTC of/,
+    "no/such_zone": /^UTC of/,
+    ":Asia/Tokyo": /^Asia\/Tokyo of/,
   };
   for (const [index, [zone, expected]] of Object.entries(rows).entries()) {
-    const run = async (): Promise<void> => assert.equal(await printed(zone, program), expected);
+    const run = async (): Promise<void> => assert.match(await printed(zone, program), expected);
     // Each is a process.
     await t.step({ name: JSON.stringify(zone), fn: run, ...index < 2 ? {} : requiresTools("time") });
   }
