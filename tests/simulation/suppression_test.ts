@@ -282,7 +282,7 @@ simulate("a failure that is not confirmed yet can't be acknowledged, and the com
 });
 
 for (
-  const [router, web] of [["1 minute", "1 minute"], ["15 seconds", "5 minutes"], ["15 seconds", "1 day"]]
+  const [router, web] of [["1 minute", "1 minute"], ["15 seconds", "5 minutes"]]
 ) {
   simulate(`a check every ${web} that recovers with a dependency run every ${router} sends nothing`, {
     start: START,
@@ -290,15 +290,12 @@ for (
       checks: {
         router: { schedule: { regular_interval: router, attentive_interval: router } },
         web: {
-          schedule: { regular_interval: web, attentive_interval: "5 minutes" },
-          threshold: 1,
-          recovery_threshold: 3,
+          schedule: { regular_interval: web, attentive_interval: web },
           depends_on: ["router"],
         },
       },
     },
     results: { router: "22:10 critical, 22:32 ok", web: "22:10 critical, 22:32 ok" },
-    actions: { "22:12": "run web => 2" },
     until: "23:30",
     expect: { chat: ["22:10 problem router critical (1 dependent)", "22:32-22:33 recovery router ok"] },
   });
