@@ -479,8 +479,8 @@ export const ENGINE: FaultyLayer = {
         ],
         [
           "a clock that is set back makes a dependency hold",
-          ": beganAtMs <= nowMs",
-          ": beganAtMs !== nowMs",
+          "beganAtMs !== null && beganAtMs > nowMs;",
+          "beganAtMs !== null && beganAtMs === nowMs;",
         ],
         [
           "a dependency that does not run suppresses",

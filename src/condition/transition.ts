@@ -279,8 +279,8 @@ function hasNotifiedFlapping(
 }
 
 /**
- * Returns whether what was suppressed until now may be over, because the last result is ok: most checks recover with the
- * dependency that suppressed them, and the next results decide. News that it is less severe is never held back.
+ * Returns whether a problem that was suppressed until now may be over, because the last result is ok: most checks recover
+ * with the dependency that suppressed them. The next results decide. A change to a lower severity is sent.
  */
 function isEnding(
   state: ConditionState,

@@ -142,12 +142,14 @@ export function decide(
     lastNotifiedOf: lastNotifiedOf ?? (() => NEVER_NOTIFIED),
   };
   const suppressible = run === null || !isReported(check) ? check : whileReported(check);
-  const present = run === null ? situation : { ...situation, observedAtMs: nowMs };
+  const present = run === null
+    ? situation
+    : { ...situation, observedAtMs: nowMs, isLate: run.result.isLate ?? false };
   const circumstances: Circumstances = {
     suppressedBy: suppressionIn(suppressible, present),
     nowMs,
     isAcknowledged: acknowledgement !== undefined,
-    acts: situation.acts !== false && !situation.isOvertaken && !situation.isLate &&
+    acts: situation.acts !== false && !situation.isOvertaken && !present.isLate &&
       check.action !== undefined &&
       mayAct(suppressible, present),
     known: (state) => knownToChannels(state, deciding),

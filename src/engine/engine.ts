@@ -151,7 +151,7 @@ export class Engine {
     const decided = decide(
       repository.recordOf(check.name, nowMs),
       check,
-      { ...this.#situation(check, nowMs), ...run !== null && { isLate: run.result.isLate ?? false } },
+      this.#situation(check, nowMs),
       run,
     );
     sender?.decided(check, decided.queued);

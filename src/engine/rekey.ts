@@ -134,7 +134,7 @@ export function moveMarkers(
   return { markers: moved, cleared };
 }
 
-// The end of a problem of a check that the config no longer runs. Whoever was notified of it would wait for a
+// The end of a problem of a check that the config no longer runs. A person who was notified of it would wait for a
 // recovery that never comes, and an incident would stay open. It is a recovery whose condition is `unknown`, which
 // no other one has: the problem may well go on.
 

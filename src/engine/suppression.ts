@@ -80,7 +80,7 @@ export function holdingDependencies(
     );
 }
 
-/** Returns the dependencies that have to run before their suppression can be decided, or the check itself. */
+/** Returns the checks that have to run before their suppression can be decided: dependencies, or the check itself. */
 export function checksToRun(check: Check, options: SuppressionOptions): readonly Check[] {
   const { running, stateOf } = options;
   const times = timesOf(stateOf(check.name), options);
@@ -94,15 +94,14 @@ export function checksToRun(check: Check, options: SuppressionOptions): readonly
   ];
 }
 
-/** When a problem began. If the clock was set back since then: its last result, so that dependencies need no later one. */
+/** If the clock was set back since the problem began, its last result counts, so that dependencies need no later one. */
 function timesOf(
   { problemBeganAtMs: beganAtMs, observedAtMs: lastMs }: ConditionState,
   { nowMs, observedAtMs = lastMs ?? nowMs }: Pick<SuppressionOptions, "nowMs" | "observedAtMs">,
 ): DependentTimes {
-  const problemBeganAtMs = beganAtMs === null
-    ? nowMs
-    : beganAtMs <= nowMs
-    ? beganAtMs
-    : Math.min(lastMs ?? nowMs, nowMs);
-  return { problemBeganAtMs, observedAtMs };
+  const isAhead = beganAtMs !== null && beganAtMs > nowMs;
+  return {
+    problemBeganAtMs: isAhead ? Math.min(lastMs ?? nowMs, nowMs) : beganAtMs ?? nowMs,
+    observedAtMs,
+  };
 }

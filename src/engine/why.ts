@@ -165,14 +165,7 @@ function removalsFrom(decision: Decision): readonly Removal[] {
       }))
     ),
     ...maintenanceIn(decision),
-    ...decision.isLate === true
-      ? [
-        {
-          cause: { kind: "late", agent: decision.check.agent ?? "" },
-          removedFrom: (given) => ({ ...given, isLate: false }),
-        } satisfies Removal,
-      ]
-      : [],
+    ...lateIn(decision),
     ...dependenciesIn(decision),
     ...endingIn(decision),
     ...actionIn(decision),
@@ -233,12 +226,16 @@ function dependenciesIn(decision: Decision): readonly Removal[] {
   }));
 }
 
+function lateIn({ check: { agent = "" }, isLate = false }: Decision): readonly Removal[] {
+  if (!isLate) return [];
+  return [{ cause: { kind: "late", agent }, removedFrom: (given) => ({ ...given, isLate: false }) }];
+}
+
 /** The last result, if it is ok: a problem that was suppressed may be over. */
 function endingIn({ check, record: { condition: state } }: Decision): readonly Removal[] {
   if (state.observed !== "ok" || !hasProblem(state)) return [];
-  const cause: Cause = { kind: "recovering", results: occurrences(state, "ok"), of: check.recoveryThreshold };
   return [{
-    cause,
+    cause: { kind: "recovering", results: occurrences(state, "ok"), of: check.recoveryThreshold },
     removedFrom: ({ record, ...given }) => ({
       ...given,
       record: { ...record, condition: { ...record.condition, observed: record.condition.confirmed } },

@@ -124,7 +124,6 @@ export class PastRecords {
       {
         ...NOT_SENT,
         nowMs,
-        isLate: result.isLate ?? false,
         silences: past.silences.filter(({ fromMs }) => fromMs <= nowMs),
         // The dependencies of a dependency do not affect its condition.
         running: isMain ? running : new Map(),
