@@ -13,7 +13,7 @@ import { startDeadline } from "../shared/deadline.ts";
 import { describeRequestFailure } from "../shared/failure_words.ts";
 import { hash32 } from "../shared/hash.ts";
 import { readStart } from "../shared/read_start.ts";
-import { firstItems, oneLine, quote } from "../shared/text.ts";
+import { counted, firstItems, oneLine, quote } from "../shared/text.ts";
 import { MINUTE_MS, SECOND_MS } from "../shared/time_units.ts";
 import { createTrouble } from "../shared/trouble.ts";
 import type { StateRepository } from "../state/state_repository.ts";
@@ -228,7 +228,8 @@ export class ReportSender implements Reporter {
     const startedMs = clock.monotonicMs();
     const exchanged = await this.#request(reportTo, writeBatch(facts, results));
     const { status } = exchanged;
-    if (status !== null && exchanged.reply !== null) {
+    const isUseless = status !== null && sent.length > 0 && (exchanged.reply?.received ?? 0) <= reporting.received;
+    if (status !== null && exchanged.reply !== null && !isUseless) {
       // Twice as many take twice as long at most.
       if (clock.monotonicMs() - startedMs < TIMEOUT_MS / 2) {
         this.#countLimit = Math.min(this.#countLimit + 1, BATCH_COUNT_MAX);
@@ -241,6 +242,8 @@ export class ReportSender implements Reporter {
     const { host } = new URL(reportTo.target);
     const reason = status === null
       ? exchanged.reason
+      : exchanged.reply !== null
+      ? `${host} received none of ${counted(sent.length, "result")}`
       : `${host} returned status ${status}${afterColon(oneLine(exchanged.text))}`;
     const isRejected = status !== null && REJECTING_STATUSES.includes(status);
     const isTooSlow = status === null && exchanged.isTimeUp;

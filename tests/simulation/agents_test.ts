@@ -243,13 +243,14 @@ test("a result that the hub always rejects is dropped, and holds up no other one
   type Request = { readonly results: readonly { readonly sequence: number; readonly check: string }[] };
   const received: string[] = [];
   const rejected = { status: 400, body: "the body is no report: /results/0/new" };
+  let keeps = true;
   let rejects = ({ results }: Request): boolean => results.some(({ check }) => check === "db");
   world.network.add("strict.example.org", {
     respond: ({ body = "" }) => {
       const request = JSON.parse(body) as Request;
       if (rejects(request)) return rejected;
       received.push(...request.results.map(({ check }) => check));
-      const last = request.results.at(-1)?.sequence ?? 0;
+      const last = keeps ? request.results.at(-1)?.sequence ?? 0 : 0;
       return { status: 200, body: JSON.stringify({ received: last, rejected: [] }) };
     },
   });
@@ -278,6 +279,11 @@ test("a result that the hub always rejects is dropped, and holds up no other one
   rejects = () => false;
   await world.advance(5 * MINUTE_MS);
   assert.deepEqual([(await reporting()).waiting < 3, received.includes("db")], [true, true]);
+  keeps = false;
+  received.length = 0;
+  await world.advance(10 * MINUTE_MS);
+  assert.equal(received.length < 1_000, true, "not asked again at once");
+  assert.match((await reporting()).failure ?? "", /strict\.example\.org received none of \d+ results/);
 });
 
 test("late results are in the history, and cause no notification", async (pair) => {
