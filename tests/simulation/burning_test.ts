@@ -39,6 +39,8 @@ simulate("a target that flaps below the threshold sends no problem, and once tha
       const { burning } = JSON.parse((await world.machine().run("why", "--format", "json", "web")).stdout);
       assert.deepEqual([burning.rate, burning.notified], [14.4, true]);
       assert.match((await world.machine().run("status")).stdout, / \[error budget burns\]$/m);
+      const { checks } = JSON.parse((await world.machine().run("status", "--format", "json")).stdout);
+      assert.deepEqual([checks[0].burning.rate, checks[0].burning.since], [burning.rate, burning.since]);
       const history = await world.machine().run("history", "--from", "21:50");
       assert.match(history.stdout, /chat: sent burning error budget, accepted/);
     },

@@ -42,6 +42,7 @@ export function checkJson(status: CheckStatus): string {
 }
 
 function checkFields({ check, record, condition, state, maintenance, acknowledged }: CheckStatus): unknown {
+  const burning = record?.condition.burn?.alert ?? null;
   return {
     name: check.name,
     title: check.title ?? null,
@@ -74,5 +75,6 @@ function checkFields({ check, record, condition, state, maintenance, acknowledge
     },
     acknowledged,
     flapping_since: isoTimeOrNull(record?.condition.flappingSinceMs),
+    burning: burning && { rate: burning.rate, since: isoTimeOrNull(burning.sinceMs) },
   };
 }
