@@ -228,7 +228,8 @@ export class ReportSender implements Reporter {
     const startedMs = clock.monotonicMs();
     const exchanged = await this.#request(reportTo, writeBatch(facts, results));
     const { status } = exchanged;
-    const isUseless = status !== null && sent.length > 0 && (exchanged.reply?.received ?? 0) <= reporting.received;
+    const isUseless = status !== null && sent.length > 0 &&
+      (exchanged.reply?.received ?? 0) <= reporting.received;
     if (status !== null && exchanged.reply !== null && !isUseless) {
       // Twice as many take twice as long at most.
       if (clock.monotonicMs() - startedMs < TIMEOUT_MS / 2) {
