@@ -35,8 +35,8 @@ export const CHECKS: FaultyLayer = {
       faults: [
         [
           "a text that may be behind what was read is missing",
-          "return search?.isCut === true",
-          "return search === null",
+          'search.isCut ? "unknown"',
+          'search.length < 0 ? "unknown"',
         ],
       ],
     },
@@ -652,8 +652,8 @@ export const CHECKS: FaultyLayer = {
       faults: [
         [
           "an expected text in two parts is not found",
-          "Math.max(0, length - wanted.length + 1)",
-          "Math.max(0, length)",
+          "Math.max(0, this.length - this.#wanted.length + 1)",
+          "Math.max(0, this.length)",
         ],
       ],
     },

@@ -8,7 +8,7 @@ import type {
   TlsExpectations,
 } from "../domain/connections.ts";
 import { roundedMs } from "../shared/json_values.ts";
-import { failureVerdict, refusalBy, timeoutText } from "./certificate_verdict.ts";
+import { type ConnectionVerdict, failureVerdict, refusalBy, timeoutText } from "./certificate_verdict.ts";
 import { observeWithAuthorities } from "./every_address.ts";
 import { joinBytes } from "../shared/join_bytes.ts";
 
@@ -27,6 +27,8 @@ interface RunOptions {
   readonly tls: Partial<Pick<TlsExpectations, "serverName" | "protocols">> | null;
   /** Whether TLS starts with the connection; else `exchange` starts it. @default true */
   readonly tlsFirst?: boolean;
+  /** Whether `connect_ms` is the time without TLS. @default false */
+  readonly connectsBeforeTls?: boolean;
   readonly context: ObserveContext;
 }
 
@@ -36,6 +38,9 @@ export interface ConnectionRun {
   /** Ends the exchange: the timeout, or the end of the run. */
   readonly signal: AbortSignal;
   enter(phase: ConnectionPhase): void;
+  phase(): ConnectionPhase;
+  /** Describes an error of the connection, or the end of the time. */
+  describe(error: unknown): ConnectionVerdict;
 }
 
 /** Returns whether the server accepted the connection. */
@@ -53,7 +58,7 @@ export interface ConnectionEnd {
 /** Connects, and exchanges messages. A failed connection is a violation; the output names the phase. */
 export async function observeConnection(
   check: ConnectingCheck,
-  { target, tls: wish, tlsFirst = true, context }: RunOptions,
+  { target, tls: wish, tlsFirst = true, connectsBeforeTls = false, context }: RunOptions,
   exchange: (connection: Connection, run: ConnectionRun) => Promise<ConnectionEnd>,
 ): Promise<CheckResult> {
   const { clock, connections } = context.system;
@@ -67,10 +72,17 @@ export async function observeConnection(
         ? null
         : { serverName: target.host, authorities, ...refuses !== undefined && { refuses }, ...wish };
       let phase: ConnectionPhase = "connecting";
-      const enter = (next: ConnectionPhase): void => void (phase = next);
       let connection: Connection | null = null;
-      let connected: Readonly<Record<string, number>> = {};
+      let connected: Readonly<Record<string, number>> | null = null;
       const sinceStart = (): number => roundedMs(clock.monotonicMs() - startMs);
+      const enter = (next: ConnectionPhase): void => {
+        if (connectsBeforeTls && next !== "connecting") connected ??= { connect_ms: sinceStart() };
+        phase = next;
+      };
+      const describe = (error: unknown): ConnectionVerdict =>
+        signal.aborted
+          ? { isObstacle: false, text: timeoutText(check.timeoutMs, phase, target) }
+          : failureVerdict(connections.explain(error, target, phase), target);
       const end = (condition: CheckResult["condition"], text: string, metrics = {}): CheckResult =>
         checkResult(condition, text, { ...connected, total_ms: sinceStart(), ...metrics });
       try {
@@ -78,12 +90,12 @@ export async function observeConnection(
           { ...target, ...tlsFirst && tls !== null && { tls } },
           { onPhase: enter, signal },
         );
-        connected = { connect_ms: sinceStart() };
-        const { ends, text, metrics } = await exchange(connection, { tls, signal, enter });
+        connected ??= { connect_ms: sinceStart() };
+        const run = { tls, signal, enter, phase: () => phase, describe };
+        const { ends, text, metrics } = await exchange(connection, run);
         return end(ends === "violated" ? bad : ends, text, metrics);
       } catch (error) {
-        if (signal.aborted) return end(bad, timeoutText(check.timeoutMs, phase, target));
-        const { isObstacle, text } = failureVerdict(connections.explain(error, target, phase), target);
+        const { isObstacle, text } = describe(error);
         return end(isObstacle ? "unknown" : bad, text);
       } finally {
         connection?.close();

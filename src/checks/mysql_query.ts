@@ -8,6 +8,7 @@ import type { Connection } from "../domain/connections.ts";
 import { MYSQL_URL } from "../shared/database_url.ts";
 import { isLoopback } from "../shared/ip_address.ts";
 import { joinBytes } from "../shared/join_bytes.ts";
+import { ConnectionReader } from "./connection_run.ts";
 import { counted, oneLine, quote } from "../shared/text.ts";
 import {
   DATABASE_KIND,
@@ -236,17 +237,18 @@ const VALUE_BYTES = 32;
 /** A server behind a connection, packet by packet. */
 class Server {
   readonly #connection: Connection;
-  #rest = new Uint8Array();
+  readonly #reader: ConnectionReader;
   #sequence = 0;
   #bytes = 0;
 
   constructor(connection: Connection) {
     this.#connection = connection;
+    this.#reader = new ConnectionReader(connection, Infinity);
   }
 
   /** Whether more was received than was read. */
   get hasMore(): boolean {
-    return this.#rest.length > 0;
+    return this.#reader.hasUnread;
   }
 
   async write(body: Uint8Array): Promise<void> {
@@ -304,17 +306,9 @@ class Server {
   }
 
   async #take(count: number): Promise<Uint8Array> {
-    const parts: Uint8Array[] = [this.#rest];
-    let length = this.#rest.length;
-    while (length < count) {
-      const chunk = await this.#connection.read();
-      if (chunk === null) throw new DatabaseFailure("connection closed by the server");
-      parts.push(chunk.slice());
-      length += chunk.length;
-    }
-    const all = parts.length === 1 ? this.#rest : joinBytes(parts);
-    this.#rest = all.subarray(count) as Uint8Array<ArrayBuffer>;
-    return all.subarray(0, count);
+    const taken = await this.#reader.take(count);
+    if (taken instanceof Uint8Array) return taken;
+    throw new DatabaseFailure("connection closed by the server");
   }
 }
 

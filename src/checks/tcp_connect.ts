@@ -1,26 +1,12 @@
-import { type CheckOf, type CheckResult, checkResult } from "../domain/check.ts";
+import type { CheckOf, CheckResult } from "../domain/check.ts";
 import type { TcpConnectParameters, TcpStep } from "../domain/generated/config.ts";
 import { hostAndPort, permissionsOfServer } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
-import type {
-  Connection,
-  ConnectionPhase,
-  ConnectionTarget,
-  TlsExpectations,
-} from "../domain/connections.ts";
-import {
-  type ConnectionVerdict,
-  failureVerdict,
-  refusalBy,
-  timeoutText,
-  trustErrors,
-  trustWarnings,
-} from "./certificate_verdict.ts";
-import { observeWithAuthorities } from "./every_address.ts";
-import { roundedMs } from "../shared/json_values.ts";
+import type { Connection, ConnectionTarget } from "../domain/connections.ts";
+import { trustErrors, trustWarnings } from "./certificate_verdict.ts";
+import { type ConnectionEnd, type ConnectionRun, hasConnected, observeConnection } from "./connection_run.ts";
 import { createRedactor } from "../shared/redact.ts";
 import { counted, quote } from "../shared/text.ts";
-import type { DialogEnd } from "./tcp_dialog.ts";
 import { hasLogin, portOf, protocolIn, stepErrors, stepsOf } from "./tcp_steps.ts";
 import { hostPortIn, nameFor, nameForPath, portSubject } from "./targets.ts";
 import { isLoopback } from "../shared/ip_address.ts";
@@ -28,7 +14,7 @@ import { isLoopback } from "../shared/ip_address.ts";
 export const tcpConnectKind: CheckKindEntry<"tcp_connect"> = {
   observe: observeTcpConnect,
   limit: "network",
-  hasResponded: ({ metrics }) => metrics["connect_ms"] !== undefined,
+  hasResponded: hasConnected,
   target: {
     form: "HOST:PORT or PROTOCOL://HOST[:PORT]",
     claims: ({ text, pathKind }) =>
@@ -80,107 +66,47 @@ async function observeTcpConnect(
   check: CheckOf<"tcp_connect">,
   context: ObserveContext,
 ): Promise<CheckResult> {
-  const { host = "", serverName = host } = check.parameters;
-  const refuses = refusalBy(check.parameters);
-  return await observeWithAuthorities(check, targetOf(check.parameters), {
-    context,
-    observe: (target, { authorities, signal }) => {
-      const expectations = {
-        serverName,
-        authorities,
-        ...refuses !== undefined && { refuses },
-      };
-      return observe(target, { ...context, ...context.system, check, signal, tls: expectations });
-    },
-  });
-}
-
-interface Run extends Pick<ObserveContext["system"], "clock" | "connections">, Pick<ObserveContext, "hide"> {
-  readonly check: CheckOf<"tcp_connect">;
-  readonly tls: TlsExpectations;
-  /** Ends it: the timeout, or the end of the run. */
-  readonly signal: AbortSignal;
-}
-
-async function observe(target: ConnectionTarget, { check, clock, connections, signal, tls, hide }: Run) {
-  const { send, expect } = check.parameters;
+  const { host = "", serverName = host, tls, send, expect } = check.parameters;
   const steps = stepsOf(check.parameters);
-  const course = new Course(() => clock.monotonicMs());
-  const search = expect === undefined ? null : searchAnswer(expect);
-  const limitReached = (): CheckResult =>
-    violated(check, course, limitText(check, { course, search, target }));
-  const describe = (error: unknown): ConnectionVerdict =>
-    signal.aborted
-      ? { isObstacle: false, text: timeoutText(check.timeoutMs, course.phase, target) }
-      : failureVerdict(connections.explain(error, target, course.phase), target);
-  let connection: Connection | null = null;
-  try {
-    connection = await connections.connect(
-      { ...target, ...check.parameters.tls && { tls } },
-      { onPhase: (phase) => course.enter(phase), signal },
-    );
-    course.enter("sending");
-    if (steps !== null) {
-      const { holdDialog } = await import("./tcp_dialog.ts");
-      const end = await holdDialog(connection, steps, {
-        ...{ clock, tls, signal, acceptsPrompts: check.parameters.protocol === undefined },
-        enter: (phase) => course.enter(phase),
-      });
-      hide?.(end.secrets);
-      return dialogResult(end, { check, course, steps, describe });
-    }
-    if (send !== undefined) await connection.write(new TextEncoder().encode(send));
-    course.enter("reading");
-    const violation = search === null ? null : await readUntilFound(connection, search, check);
-    if (violation === null) return passed(check, course);
-    if (signal.aborted) return limitReached();
-    // The text may be behind what was read.
-    return search?.isCut === true
-      ? checkResult("unknown", violation, course.metrics())
-      : violated(check, course, violation);
-  } catch (error) {
-    if (signal.aborted) return limitReached();
-    const verdict = describe(error);
-    const text = `${verdict.text}${soFar(search)}`;
-    return verdict.isObstacle
-      ? checkResult("unknown", text, course.metrics())
-      : violated(check, course, text);
-  } finally {
-    connection?.close();
-  }
-}
-
-/** The current phase, and when the connection was established. */
-class Course {
-  phase: ConnectionPhase = "connecting";
-  readonly #nowMs: () => number;
-  readonly #startMs: number;
-  #connectedMs: number | null = null;
-
-  constructor(nowMs: () => number) {
-    this.#nowMs = nowMs;
-    this.#startMs = nowMs();
-  }
-
-  enter(phase: ConnectionPhase): void {
-    if (this.phase === "connecting" && phase !== "connecting") this.#connectedMs = this.#nowMs();
-    this.phase = phase;
-  }
-
-  metrics(): Readonly<Record<string, number>> {
-    const since = (timeMs: number): number => roundedMs(timeMs - this.#startMs);
-    return {
-      ...this.#connectedMs !== null && { connect_ms: since(this.#connectedMs) },
-      total_ms: since(this.#nowMs()),
-    };
-  }
+  return await observeConnection(
+    check,
+    {
+      target: targetOf(check.parameters),
+      tls: { serverName },
+      tlsFirst: tls,
+      connectsBeforeTls: true,
+      context,
+    },
+    async (connection, run): Promise<ConnectionEnd> => {
+      run.enter("sending");
+      if (steps !== null) return await converse(connection, steps, { ...context, check, run });
+      if (send !== undefined) await connection.write(new TextEncoder().encode(send));
+      run.enter("reading");
+      const how = `connected${tls ? " with TLS" : ""}`;
+      if (expect === undefined) return { ends: "ok", text: how };
+      const search = new AnswerSearch(expect);
+      try {
+        const violation = await readUntilFound(connection, search, expect);
+        if (violation === null) return { ends: "ok", text: `${how}, response contains ${quote(expect)}` };
+        // The text may be behind what was read.
+        if (!run.signal.aborted) return { ends: search.isCut ? "unknown" : "violated", text: violation };
+      } catch (error) {
+        const { isObstacle, text } = run.describe(error);
+        if (!run.signal.aborted) {
+          return { ends: isObstacle ? "unknown" : "violated", text: `${text}${soFar(search)}` };
+        }
+      }
+      const { text } = run.describe(run.signal.reason);
+      return { ends: "violated", text: `${text}, expected ${quote(expect)}${soFar(search)}` };
+    },
+  );
 }
 
 /** Returns the error of the response; `null` if the expected text arrived. */
 async function readUntilFound(
   connection: Connection,
   search: AnswerSearch,
-  { parameters: { expect = "" } }: CheckOf<"tcp_connect">,
+  expect: string,
 ): Promise<string | null> {
   while (!search.found) {
     if (search.isCut) {
@@ -199,62 +125,34 @@ async function readUntilFound(
   return null;
 }
 
-function limitText(
-  { parameters: { expect = "" }, timeoutMs }: CheckOf<"tcp_connect">,
-  { course, search, target }: {
-    readonly course: Course;
-    readonly search: AnswerSearch | null;
-    readonly target: ConnectionTarget;
-  },
-): string {
-  const text = timeoutText(timeoutMs, course.phase, target);
-  return course.phase === "reading" ? `${text}, expected ${quote(expect)}${soFar(search)}` : text;
+function soFar(search: AnswerSearch): string {
+  return search.length === 0 ? "" : `; it had sent ${quote(`${search.text()}…`)}`;
 }
 
-function soFar(search: AnswerSearch | null): string {
-  return search === null || search.length === 0 ? "" : `; it had sent ${quote(`${search.text()}…`)}`;
-}
-
-function passed({ parameters: { expect, tls } }: CheckOf<"tcp_connect">, course: Course): CheckResult {
-  const how = tls ? "connected with TLS" : "connected";
-  const output = expect === undefined ? how : `${how}, response contains ${quote(expect)}`;
-  return checkResult("ok", output, course.metrics());
-}
-
-function dialogResult(
-  { failure, metrics, secrets }: DialogEnd,
-  { check: { parameters: { asWarning, tls, protocol } }, course, steps, describe }: {
+async function converse(
+  connection: Connection,
+  steps: readonly TcpStep[],
+  { check: { parameters: { tls, protocol } }, run, hide, system: { clock } }: ObserveContext & {
     readonly check: CheckOf<"tcp_connect">;
-    readonly course: Course;
-    readonly steps: readonly TcpStep[];
-    describe(error: unknown): ConnectionVerdict;
+    readonly run: ConnectionRun;
   },
-): CheckResult {
-  const all = { ...course.metrics(), ...metrics };
+): Promise<ConnectionEnd> {
+  const { holdDialog } = await import("./tcp_dialog.ts");
+  const end = await holdDialog(connection, steps, { ...run, clock, acceptsPrompts: protocol === undefined });
+  const { failure, metrics, secrets } = end;
+  hide?.(secrets);
   if (failure === null) {
-    const done = protocol === undefined
-      ? counted(steps.length, "step")
-      : `${protocol} ${
-        steps.flatMap(({ expect, name }) => expect === undefined ? [] : name ?? []).join(", ")
-      }`;
-    return checkResult("ok", `connected${tls ? " with TLS" : ""}, ${done} passed`, all);
+    const names = steps.flatMap(({ expect, name }) => expect === undefined ? [] : name ?? []);
+    const done = protocol === undefined ? counted(steps.length, "step") : `${protocol} ${names.join(", ")}`;
+    return { ends: "ok", text: `connected${tls ? " with TLS" : ""}, ${done} passed`, metrics };
   }
-  const { isObstacle = false, text } = "error" in failure ? describe(failure.error) : failure;
-  const received = "error" in failure && course.phase === "reading" ? failure.received : "";
-  const condition = isObstacle ? "unknown" : asWarning ? "warning" : "critical";
-  return checkResult(
-    condition,
-    createRedactor(secrets)(`${failure.step}: ${text}${received}`),
-    all,
-  );
-}
-
-function violated(
-  { parameters: { asWarning } }: CheckOf<"tcp_connect">,
-  course: Course,
-  text: string,
-): CheckResult {
-  return checkResult(asWarning ? "warning" : "critical", text, course.metrics());
+  const { isObstacle = false, text } = "error" in failure ? run.describe(failure.error) : failure;
+  const received = "error" in failure && run.phase() === "reading" ? failure.received : "";
+  return {
+    ends: isObstacle ? "unknown" : "violated",
+    text: createRedactor(secrets)(`${failure.step}: ${text}${received}`),
+    metrics,
+  };
 }
 
 function findWarnings({ parameters }: CheckOf<"tcp_connect">) {
@@ -341,49 +239,37 @@ const TLS_PORTS: ReadonlySet<number> = new Set([443, 465, 636, 993, 995]);
 
 const ANSWER_BYTES_MAX = 64 * 1024;
 
-/** The part of a response that was read, and whether it contains the expected text. */
-interface AnswerSearch {
-  readonly found: boolean;
-  /** Whether more has come than is read. */
-  readonly isCut: boolean;
-  /** How much has come, in bytes. */
-  readonly length: number;
-  add(bytes: Uint8Array): void;
-  /** Returns the beginning of the received bytes, decoded as UTF-8. */
-  text(): string;
-}
-
 /**
  * Searches for a text in a response that arrives in parts of any size. It compares bytes, so that any response can be
  * read, and compares each byte about once, so that a response in many parts costs no more than a whole one.
  */
-function searchAnswer(expected: string): AnswerSearch {
-  const wanted = new TextEncoder().encode(expected);
-  const answer = new Uint8Array(ANSWER_BYTES_MAX);
-  let length = 0;
-  let found = false;
-  let isCut = false;
-  return {
-    get found() {
-      return found;
-    },
-    get isCut() {
-      return isCut;
-    },
-    get length() {
-      return length;
-    },
-    add(bytes) {
-      // The expected text may have begun in an earlier part.
-      const from = Math.max(0, length - wanted.length + 1);
-      const part = bytes.subarray(0, ANSWER_BYTES_MAX - length);
-      answer.set(part, length);
-      length += part.length;
-      isCut ||= part.length < bytes.length;
-      found ||= holds(answer.subarray(from, length), wanted);
-    },
-    text: () => new TextDecoder().decode(answer.subarray(0, length)),
-  };
+class AnswerSearch {
+  found = false;
+  /** Whether more has come than is read. */
+  isCut = false;
+  /** How much was read, in bytes. */
+  length = 0;
+  readonly #wanted: Uint8Array;
+  readonly #answer = new Uint8Array(ANSWER_BYTES_MAX);
+
+  constructor(expected: string) {
+    this.#wanted = new TextEncoder().encode(expected);
+  }
+
+  add(bytes: Uint8Array): void {
+    // The expected text may have begun in an earlier part.
+    const from = Math.max(0, this.length - this.#wanted.length + 1);
+    const part = bytes.subarray(0, ANSWER_BYTES_MAX - this.length);
+    this.#answer.set(part, this.length);
+    this.length += part.length;
+    this.isCut ||= part.length < bytes.length;
+    this.found ||= holds(this.#answer.subarray(from, this.length), this.#wanted);
+  }
+
+  /** Returns the beginning of the received bytes, decoded as UTF-8. */
+  text(): string {
+    return new TextDecoder().decode(this.#answer.subarray(0, this.length));
+  }
 }
 
 function holds(bytes: Uint8Array, wanted: Uint8Array): boolean {

@@ -11,7 +11,7 @@ import { capturedNames, metricName, replaceCaptured, stepName } from "./step_nam
 
 interface DialogOptions {
   readonly clock: Clock;
-  readonly tls: TlsExpectations;
+  readonly tls: TlsExpectations | null;
   /** Whether a text without a newline may be a line: a prompt, or the last one. A cut line of a protocol is none. */
   readonly acceptsPrompts: boolean;
   /** Called with each phase. */
@@ -90,7 +90,7 @@ async function runStep(step: TcpStep, run: StepRun): Promise<StepProblem | null>
   // In clear text, an attacker could have put it there (CVE-2011-0411).
   if (lines.hasMore) return { text: "server sent more in front of TLS" };
   enter("TLS");
-  if (connection.startTls === undefined) throw new Error("TLS can be started once, over TCP");
+  if (connection.startTls === undefined || tls === null) throw new Error("TLS can be started once, over TCP");
   await connection.startTls(tls);
   return null;
 }
