@@ -27,7 +27,6 @@ export interface PatternSearch {
   readonly searchedLength: number | null;
 }
 
-/** Describes how far a text was searched, if that was not to its end. */
 export function describeReach({ searchedLength }: Pick<PatternSearch, "searchedLength">): string {
   return searchedLength === null ? "" : ` in its first ${searchedLength} characters`;
 }

@@ -28,11 +28,7 @@ export function evaluateCertificate(
   { warningBeforeExpiryMs, criticalBeforeExpiryMs, ...trust }: HttpExpectationCertificate & CertificateTrust,
   nowMs: number,
 ): CertificateVerdict {
-  if (facts === null) {
-    return problem === null
-      ? { condition: "critical", text: UNREAD, metrics: {} }
-      : { condition: "critical", text: problem.reason, metrics: {} };
-  }
+  if (facts === null) return { condition: "critical", text: problem?.reason ?? UNREAD, metrics: {} };
   const leftMs = facts.validToMs - nowMs;
   const dates = datesOf(facts, nowMs);
   const refuses = refusalBy(trust);
@@ -61,7 +57,6 @@ interface VerdictContext extends Pick<ObserveContext["system"], "clock" | "conne
   readonly signal: AbortSignal;
 }
 
-/** Reads and evaluates the certificate of a server; `failure`: it could not be read. */
 export async function readVerdict(
   target: HandshakeTarget,
   { clock, connections, expected, timeoutMs, signal }: VerdictContext,
@@ -82,13 +77,20 @@ const UNREAD = "certificate is accepted, but its dates could not be read over a 
 
 function datesOf({ validFromMs, validToMs }: CertificateFacts, nowMs: number) {
   if (nowMs >= validToMs) {
-    return { isBad: true, text: `expired ${describeDuration(nowMs - validToMs)} ago (${day(validToMs)})` };
+    return { isBad: true, text: describeExpiry(validToMs, nowMs) };
   }
   if (nowMs < validFromMs) {
     const wait = describeDuration(validFromMs - nowMs);
     return { isBad: true, text: `is not valid yet, it will be in ${wait} (${day(validFromMs)})` };
   }
-  return { isBad: false, text: `expires in ${describeDuration(validToMs - nowMs)} (${day(validToMs)})` };
+  return { isBad: false, text: describeExpiry(validToMs, nowMs) };
+}
+
+export function describeExpiry(timeMs: number, nowMs: number): string {
+  const when = nowMs < timeMs
+    ? `expires in ${describeDuration(timeMs - nowMs)}`
+    : `expired ${describeDuration(nowMs - timeMs)} ago`;
+  return `${when} (${day(timeMs)})`;
 }
 
 /** In UTC. */
@@ -96,7 +98,6 @@ function day(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, 10);
 }
 
-/** How a certificate is trusted, if not by CAs and its names. */
 export interface CertificateTrust {
   readonly fingerprint?: string;
   readonly verify?: boolean;
@@ -131,11 +132,8 @@ export function trustErrors(
 }
 
 export function trustWarnings({ verify }: CertificateTrust): readonly ParameterProblem[] {
-  if (verify !== false) return [];
-  return [{
-    path: ["verify"],
-    message: 'is false, so any server is accepted: prefer "fingerprint" or "ca_file"',
-  }];
+  const message = 'is false, so any server is accepted: prefer "fingerprint" or "ca_file"';
+  return verify === false ? [{ path: ["verify"], message }] : [];
 }
 
 /** Returns a SHA-256 hash as digits alone; `null` if the text is none. */
@@ -154,17 +152,14 @@ function refusalText({ about, reason }: CertificateProblem, { names, isSelfSigne
   return `${reason}, only for ${shown}${more}`;
 }
 
-/** Returns warnings about limits of the time until expiry; `path` leads to their object. */
 export function timeLeftWarnings(
   { warningBeforeExpiryMs, criticalBeforeExpiryMs }: HttpExpectationCertificate,
   path: readonly string[],
 ): readonly ParameterProblem[] {
   if (criticalBeforeExpiryMs <= warningBeforeExpiryMs) return [];
   const both = `${exactDuration(criticalBeforeExpiryMs)}, not ${exactDuration(warningBeforeExpiryMs)}`;
-  return [{
-    path: [...path, "critical_before_expiry"],
-    message: `is longer than warning_before_expiry (${both}), so it is never "warning"`,
-  }];
+  const message = `is longer than warning_before_expiry (${both}), so it is never "warning"`;
+  return [{ path: [...path, "critical_before_expiry"], message }];
 }
 
 export interface ConnectionVerdict {
@@ -189,7 +184,6 @@ function placeOf({ host, port, address, socket }: ConnectionTarget): string {
   return socket ?? hostAndPort(address?.address ?? host, port);
 }
 
-/** Returns whether a host is an IPv4 or IPv6 address, which is not resolved. */
 function isAddress(host: string): boolean {
   return host.includes(":") || /^\d+(?:\.\d+){3}$/.test(host);
 }

@@ -35,7 +35,6 @@ interface RunOptions {
 export interface ConnectionRun {
   /** `null`: clear text. */
   readonly tls: TlsExpectations | null;
-  /** Ends the exchange: the timeout, or the end of the run. */
   readonly signal: AbortSignal;
   enter(phase: ConnectionPhase): void;
   phase(): ConnectionPhase;
@@ -43,7 +42,6 @@ export interface ConnectionRun {
   describe(error: unknown): ConnectionVerdict;
 }
 
-/** Returns whether the server accepted the connection. */
 export function hasConnected({ metrics }: CheckResult): boolean {
   return metrics["connect_ms"] !== undefined;
 }
@@ -124,7 +122,6 @@ export class ConnectionReader {
     return this.#unread.length > 0;
   }
 
-  /** The greatest count that may still be taken. */
   get takenMax(): number {
     return this.#leftBytes + this.#unread.length;
   }

@@ -34,13 +34,25 @@ interface DatabaseCheck {
   readonly timeoutMs: number;
 }
 
-/** What a server returned. */
 export interface QueryResult {
   /** Absent: there is none, such as of a query without a row. */
   readonly value?: unknown;
   /** Why the result is not one value: `2 rows, expected one`. */
   readonly ambiguity?: string;
   readonly rows?: number;
+}
+
+/** Of the response to a query of SQL, whose value counts if it is the only one. */
+export function queryResult(
+  columnCount: number,
+  rows: readonly unknown[],
+  firstValue: () => unknown,
+): QueryResult {
+  if (columnCount !== 1) {
+    return { rows: rows.length, ambiguity: `${counted(columnCount, "column")}, expected one` };
+  }
+  if (rows.length > 1) return { rows: rows.length, ambiguity: `${rows.length} rows, expected one` };
+  return rows.length === 0 ? { rows: 0 } : { rows: 1, value: firstValue() };
 }
 
 /** A server that rejects the query, or speaks another protocol; the message is for people. */

@@ -11,7 +11,7 @@ import type { System } from "../domain/system.ts";
 import { startDeadline } from "../shared/deadline.ts";
 import { asciiName, canonicalAddress } from "../shared/ip_address.ts";
 import { roundedMs } from "../shared/json_values.ts";
-import { quote } from "../shared/text.ts";
+import { counted, quote } from "../shared/text.ts";
 import { nameFor } from "./targets.ts";
 
 export const dnsLookupKind: CheckKindEntry<"dns_lookup"> = {
@@ -75,7 +75,6 @@ function evaluate(
   const { canonical } = RECORD_FORMS[parameters.type];
   const violations: string[] = [];
   const obstacles: string[] = [];
-  /** The servers by their records. */
   const different = new Map<string, { readonly records: readonly string[]; readonly servers: string[] }>();
   for (const { server, answer } of answers) {
     const place = server ?? "the resolver of this machine";
@@ -85,9 +84,7 @@ function evaluate(
       continue;
     }
     const key = JSON.stringify(answer.records.map(canonical).sort());
-    const group = different.get(key);
-    if (group === undefined) different.set(key, { records: answer.records, servers: [place] });
-    else group.servers.push(place);
+    different.getOrInsert(key, { records: answer.records, servers: [] }).servers.push(place);
   }
   const groups = [...different.values()];
   const from = (servers: readonly string[]): string =>
@@ -122,16 +119,12 @@ function unmetBy(
     if (!known.has(canonical(value))) unmet.push(`found ${listed(records)} without ${quote(value)}`);
   }
   if (count !== undefined && records.length !== count) {
-    unmet.push(`found ${counted(records.length)}, expected ${count}`);
+    unmet.push(`found ${counted(records.length, "record")}, expected ${count}`);
   }
   if (atLeast !== undefined && records.length < atLeast) {
-    unmet.push(`found ${counted(records.length)}, expected at least ${atLeast}`);
+    unmet.push(`found ${counted(records.length, "record")}, expected at least ${atLeast}`);
   }
   return unmet;
-}
-
-function counted(count: number): string {
-  return `${count} record${count === 1 ? "" : "s"}`;
 }
 
 const LISTED_MAX = 5;
@@ -202,7 +195,6 @@ function findErrors({ parameters }: CheckOf<"dns_lookup">): readonly ParameterPr
   return warnings;
 }
 
-/** The syntax of a record, and the form in which two of them are compared. */
 interface RecordForm {
   readonly isValid: (text: string) => boolean;
   readonly example: string;
@@ -215,11 +207,7 @@ const canonicalNames = (text: string): string =>
 
 const matches = (pattern: RegExp) => (text: string): boolean => pattern.test(text);
 
-const NAME: RecordForm = {
-  isValid: matches(/^\S+$/),
-  example: "www.example.org",
-  canonical: canonicalNames,
-};
+const NAME: RecordForm = { isValid: matches(/^\S+$/), example: "www.example.org", canonical: canonicalNames };
 
 const same = (text: string): string => text;
 

@@ -4,12 +4,11 @@
  */
 import { type CheckOf, type CheckResult, checkResult } from "../domain/check.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
-import { describeDuration } from "../domain/duration.ts";
 import { hostAndPortOf, permissionsOfUrl } from "../domain/runtime_permissions.ts";
 import { isCron } from "../domain/schedule.ts";
 import { quote } from "../shared/text.ts";
 import { HOUR_MS } from "../shared/time_units.ts";
-import { timeLeftWarnings } from "./certificate_verdict.ts";
+import { describeExpiry, timeLeftWarnings } from "./certificate_verdict.ts";
 import { RDAP_SERVERS } from "./generated/rdap_servers.ts";
 import { askJson, fieldsOf, listOf } from "./http/ask_json.ts";
 import { nameFor } from "./targets.ts";
@@ -81,7 +80,6 @@ function lookupUrl({ domain, server }: Parameters): string | null {
   return base === null ? null : `${base.replace(/\/*$/, "")}/domain/${encodeURIComponent(name)}`;
 }
 
-/** Returns the RDAP server of a top-level domain; `null`: IANA lists none. */
 export function serverOf(zone: string): string | null {
   for (const [server, zones] of Object.entries(RDAP_SERVERS)) {
     if (` ${zones} `.includes(` ${zone} `)) return server.replaceAll("*", zone);
@@ -101,12 +99,8 @@ async function observeDomainExpiry(
   const target = lookupUrl(parameters);
   if (target === null) throw new Error("A domain without a server is no valid config");
   const place = hostAndPortOf(target);
-  const answer = await askJson({ target, accept: "application/rdap+json" }, {
-    place,
-    system,
-    signal,
-    timeoutMs,
-  });
+  const request = { target, accept: "application/rdap+json" };
+  const answer = await askJson(request, { place, system, signal, timeoutMs });
   if ("failure" in answer) return checkResult("unknown", answer.failure);
   const { status, value } = answer;
   if (status === 404) {
@@ -120,12 +114,7 @@ async function observeDomainExpiry(
 }
 
 /** Values of a domain's status that take it away (RFC 8056). */
-const LOST: ReadonlySet<string> = new Set([
-  "client hold",
-  "server hold",
-  "pending delete",
-  "redemption period",
-]);
+const LOST: readonly string[] = ["client hold", "server hold", "pending delete", "redemption period"];
 
 function evaluate(
   answer: unknown,
@@ -133,10 +122,8 @@ function evaluate(
   { place, nowMs }: { readonly place: string; readonly nowMs: number },
 ): CheckResult {
   const found = fieldsOf(answer);
-  const named = typeof found["ldhName"] === "string"
-    ? found["ldhName"].toLowerCase().replace(/\.$/, "")
-    : null;
-  if (named !== asciiOf(domain)) {
+  const name = found["ldhName"];
+  if (typeof name !== "string" || name.toLowerCase().replace(/\.$/, "") !== asciiOf(domain)) {
     return checkResult("unknown", `${place} returned no data about ${domain}`);
   }
   const expiriesMs = listOf(found["events"]).map(fieldsOf)
@@ -144,7 +131,7 @@ function evaluate(
     .map(({ eventDate }) => typeof eventDate === "string" ? Date.parse(eventDate) : NaN)
     .filter((ms) => !Number.isNaN(ms));
   const lost = listOf(found["status"]).filter((status) => typeof status === "string")
-    .find((status) => LOST.has(status.toLowerCase()));
+    .find((status) => LOST.includes(status.toLowerCase()));
   const registrar = registrarIn(found["entities"]);
   const by = registrar === null ? "" : `, registered by ${quote(registrar)}`;
   if (expiriesMs.length === 0) {
@@ -154,17 +141,13 @@ function evaluate(
   }
   const expiresMs = Math.min(...expiriesMs);
   const leftMs = expiresMs - nowMs;
-  const day = new Date(expiresMs).toISOString().slice(0, 10);
-  const when = leftMs > 0
-    ? `expires in ${describeDuration(leftMs)} (${day})`
-    : `expired ${describeDuration(-leftMs)} ago (${day})`;
   const condition = lost !== undefined || leftMs < criticalBeforeExpiryMs
     ? "critical"
     : leftMs < warningBeforeExpiryMs
     ? "warning"
     : "ok";
   const status = lost === undefined ? "" : ` has the status ${quote(lost)} and`;
-  return checkResult(condition, `${domain}${status} ${when}${by}`, {
+  return checkResult(condition, `${domain}${status} ${describeExpiry(expiresMs, nowMs)}${by}`, {
     registration_left_seconds: Math.trunc(leftMs / 1000),
   });
 }

@@ -12,7 +12,6 @@ import type { Files } from "../domain/files.ts";
 interface AddressesOptions {
   readonly connections: Pick<Connections, "resolve">;
   readonly isEvery: boolean;
-  /** Ends the look-up: the timeout, or the end of the run. */
   readonly signal: AbortSignal;
 }
 
@@ -114,7 +113,6 @@ function worstMetrics(all: readonly CheckResult["metrics"][]): CheckResult["metr
   return worst;
 }
 
-/** The contents of the configured files for TLS, or the reason why they cannot be read. */
 type TlsFiles = { readonly tls: TlsMaterial } | { readonly problem: string };
 
 /** Far larger than any list of CAs. */

@@ -51,7 +51,6 @@ interface EvaluateOptions {
 
 interface Findings {
   readonly violations: string[];
-  /** Why an expectation can't be compared. */
   readonly obstacles: string[];
 }
 

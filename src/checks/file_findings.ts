@@ -55,7 +55,6 @@ interface SizeLimits {
   readonly sizeMaxBytes?: number;
 }
 
-/** Returns the error of limits that no file satisfies. */
 export function sizeErrors(
   { sizeMinBytes = 0, sizeMaxBytes = Infinity }: SizeLimits,
 ): readonly ParameterProblem[] {

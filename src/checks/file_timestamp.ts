@@ -56,10 +56,8 @@ interface Found {
   readonly count: number;
 }
 
-interface FindOptions {
-  readonly files: ObserveContext["system"]["files"];
+interface FindOptions extends Pick<ObserveContext, "signal">, Pick<ObserveContext["system"], "files"> {
   readonly timeoutMs: number;
-  readonly signal: AbortSignal;
 }
 
 async function findFile(
@@ -107,14 +105,9 @@ function evaluateFound({ facts, name, count }: Found, options: EvaluateOptions):
   const { path, newestOf, sizeMinBytes, sizeMaxBytes, countMin, countMax, conditionOnMissing } =
     options.parameters;
   const violations: string[] = [];
-  if (countMin !== undefined && count < countMin) {
-    violations.push(
-      `${count} ${count === 1 ? "file matches" : "files match"}, expected at least ${countMin}`,
-    );
-  }
-  if (countMax !== undefined && count > countMax) {
-    violations.push(`${count} ${count === 1 ? "file matches" : "files match"}, expected at most ${countMax}`);
-  }
+  const matching = count === 1 ? "1 file matches" : `${count} files match`;
+  if (count < (countMin ?? 0)) violations.push(`${matching}, expected at least ${countMin}`);
+  if (count > (countMax ?? Infinity)) violations.push(`${matching}, expected at most ${countMax}`);
   if (facts !== null) violations.push(...sizeViolations(facts.sizeBytes, options.parameters));
   const age = facts === null
     ? checkResult(conditionOnMissing, `no file matches ${quote(newestOf ?? "")} in "${path}"`)
@@ -154,31 +147,17 @@ function evaluateFacts({ modifiedAtMs }: FileFacts, { parameters, nowMs }: Evalu
 }
 
 function findWarnings({ parameters: { warningAgeMs, criticalAgeMs } }: CheckOf<"file_timestamp">) {
-  if (criticalAgeMs >= warningAgeMs) return [];
   const [critical, warning] = [exactDuration(criticalAgeMs), exactDuration(warningAgeMs)];
-  return [{
-    path: ["critical_age"],
-    message: `critical_age is ${critical} and warning_age is ${warning}: the warning is never reached`,
-  }];
+  const message = `critical_age is ${critical} and warning_age is ${warning}: the warning is never reached`;
+  return criticalAgeMs < warningAgeMs ? [{ path: ["critical_age"], message }] : [];
 }
 
 function findErrors({ parameters }: CheckOf<"file_timestamp">): readonly ParameterProblem[] {
   const { newestOf, countMin, countMax } = parameters;
-  const counts = Object.entries({ count_min: countMin, count_max: countMax }).filter(([, count]) =>
-    count !== undefined
-  );
-  if (newestOf === undefined) {
-    return [
-      ...counts.map(([key]) => ({
-        path: [key],
-        message: `${key} is given without newest_of, expected both`,
-      })),
-      ...sizeErrors(parameters),
-    ];
-  }
+  const alone = Object.entries({ count_min: countMin, count_max: countMax })
+    .filter(([, count]) => newestOf === undefined && count !== undefined)
+    .map(([key]) => ({ path: [key], message: `${key} is given without newest_of, expected both` }));
+  const isImpossible = newestOf !== undefined && (countMin ?? 0) > (countMax ?? Infinity);
   const message = `count_max is ${countMax} and count_min is ${countMin}: no directory has so many files`;
-  return [
-    ...(countMin ?? 0) > (countMax ?? Infinity) ? [{ path: ["count_max"], message }] : [],
-    ...sizeErrors(parameters),
-  ];
+  return [...alone, ...isImpossible ? [{ path: ["count_max"], message }] : [], ...sizeErrors(parameters)];
 }

@@ -14,7 +14,6 @@ import {
 } from "../domain/condition.ts";
 import { firstItems, quote } from "../shared/text.ts";
 
-/** The `group` kind: it uses only the results of other checks. */
 export const groupKind: CheckKindEntry<"group"> = {
   observe: observeGroup,
   limit: "none",

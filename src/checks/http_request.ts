@@ -11,6 +11,7 @@ import { nameFor, portSubject } from "./targets.ts";
 import { type Condition, highestSeverity } from "../domain/condition.ts";
 import { roundedMs } from "../shared/json_values.ts";
 import { createRedactor } from "../shared/redact.ts";
+import { counted } from "../shared/text.ts";
 import { capturedNames, metricName, stepName } from "./step_names.ts";
 import { decodeHeader, fillRequest, textsOf } from "./http/captures.ts";
 import type { Requests } from "../domain/requests.ts";
@@ -27,25 +28,20 @@ export const httpRequestKind: CheckKindEntry<"http_request"> = {
         ? { request: { target: text }, ...text.startsWith("https:") && { response: { certificate: {} } } }
         : null,
     nameOf: ({ text }) => nameFor(text.replace(/^https?:\/\/(?:[^/]*@)?/i, "").replace(/[?#].*/, "")),
-    subjectsOf: ({ parameters: { request, response, steps = [] } }) =>
-      [...request === undefined ? [] : [request], ...steps.map((step) => step.request)].flatMap(
-        ({ target }) => {
-          const { hostname, port, protocol } = new URL(target);
-          const subject = portSubject(hostname, Number(port) || (protocol === "https:" ? 443 : 80));
-          return [
-            `url ${target}`,
-            subject,
-            ...response?.certificate === undefined ? [] : [`certificate of ${subject}`],
-          ];
-        },
-      ),
-    textOf: ({ parameters: { request, steps = [] } }) => addressText((request ?? steps[0]?.request)?.target),
+    subjectsOf: ({ parameters }) =>
+      requestsOf(parameters).flatMap(({ target }) => {
+        const { hostname, port, protocol } = new URL(target);
+        const subject = portSubject(hostname, Number(port) || (protocol === "https:" ? 443 : 80));
+        const hasCertificate = parameters.response?.certificate !== undefined;
+        return [`url ${target}`, subject, ...hasCertificate ? [`certificate of ${subject}`] : []];
+      }),
+    textOf: ({ parameters }) => addressText(requestsOf(parameters)[0]?.target),
     goesDown: true,
   },
   warnings: findRequestWarnings,
   errors: findErrors,
-  requiredPermissions: ({ parameters: { request, steps = [] } }) => {
-    const requests = [...request === undefined ? [] : [request], ...steps.map((step) => step.request)];
+  requiredPermissions: ({ parameters }) => {
+    const requests = requestsOf(parameters);
     const parts = requests.map(permissionsOfRequest);
     const sockets = requests.flatMap(({ socket }) => socket ?? []);
     return {
@@ -60,6 +56,12 @@ export const httpRequestKind: CheckKindEntry<"http_request"> = {
     };
   },
 };
+
+function requestsOf(
+  { request, steps = [] }: CheckOf<"http_request">["parameters"],
+): readonly HttpMessage[] {
+  return [...request === undefined ? [] : [request], ...steps.map((step) => step.request)];
+}
 
 function isUrl(text: string): boolean {
   return /^https?:\/\//i.test(text) && URL.canParse(text);
@@ -176,7 +178,6 @@ export async function observeSteps(
     hasFailed ||= findings.violations.length > 0 || findings.obstacle !== null;
   }
   metrics["total_ms"] = roundedMs(clock.monotonicMs() - beganMs);
-  const passed = `${steps.length} ${steps.length === 1 ? "step" : "steps"} passed`;
   // A violation shows a number as it is read, such as 1.5 for "1.50".
   const numbers = [...captured.values()].map((value) => String(Number(value)));
   const secrets = [...captured.values(), ...numbers, ...jar.secrets];
@@ -184,7 +185,7 @@ export async function observeSteps(
   const redact = createRedactor(secrets);
   return checkResult(
     highestSeverity(conditions),
-    redact(texts.length === 0 ? passed : texts.join("; ")),
+    redact(texts.length === 0 ? `${counted(steps.length, "step")} passed` : texts.join("; ")),
     metrics,
   );
 }
@@ -204,8 +205,7 @@ function withCookies(requests: Requests, wallMs: () => number) {
   const values = new Set<string>();
   const send: Requests["send"] = async (request, signal) => {
     const { origin } = new URL(request.target);
-    const jar = jars.get(origin) ?? new Map<string, string>();
-    jars.set(origin, jar);
+    const jar = jars.getOrInsertComputed(origin, () => new Map());
     const hasOwn = Object.keys(request.headers).some((name) => name.toLowerCase() === "cookie");
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
     const headers = hasOwn || cookie === "" ? request.headers : { ...request.headers, cookie };
@@ -214,9 +214,7 @@ function withCookies(requests: Requests, wallMs: () => number) {
       const { name, value, isExpired } = readCookie(decodeHeader(text), wallMs());
       if (name === "" || text.length > COOKIE_LENGTH_MAX) continue;
       if (isExpired) jar.delete(name);
-      else if ((jar.size < COOKIES_MAX || jar.has(name)) && values.size < VALUES_MAX) {
-        jar.set(name, value);
-      }
+      else if ((jar.size < COOKIES_MAX || jar.has(name)) && values.size < VALUES_MAX) jar.set(name, value);
     }
     // A response may set one cookie thousands of times.
     for (const value of jar.values()) values.add(value);

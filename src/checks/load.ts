@@ -15,7 +15,6 @@ export const loadKind: CheckKindEntry<"load"> = {
   requiredPermissions: () => ({ sys: ["loadavg"] }),
 };
 
-/** Compares the load averages of this machine, divided by its processors, with thresholds. */
 function observeLoad(
   { parameters }: CheckOf<"load">,
   { system: { host, platform }, signal }: ObserveContext,

@@ -34,7 +34,6 @@ function rotatedPathOf({ path, rotatedPath = `${path}.1` }: LogParameters): stri
   return rotatedPath;
 }
 
-/** How much is read in one run; the rest is read in the next one. */
 const BYTES_MAX = 10 * 1024 * 1024;
 
 /** A line without end is searched in parts of this length. */
@@ -43,16 +42,12 @@ const LINE_BYTES_MAX = 64 * 1024;
 /** How many turns of some ten milliseconds the searches of one run may take. */
 const TURNS_MAX = 20;
 
-/** How many bytes before a position identify it. */
 const ANCHOR_BYTES = 256;
 
-/** How many of the matching lines are shown. */
 const SHOWN_MAX = 10;
 
-/** How many machines have a position. */
 const POSITIONS_MAX = 50;
 
-/** Up to where a log was read. */
 interface Position {
   readonly path: string;
   /** Device and inode; empty if the file did not exist. */
@@ -109,7 +104,6 @@ interface Findings {
   lines: number;
   matches: number;
   readonly shown: string[];
-  /** What was not searched. */
   readonly obstacles: string[];
   isFirst: boolean;
 }
@@ -164,7 +158,6 @@ interface Start extends FilePart {
   readonly skipped: number;
 }
 
-/** Whether the file goes on behind what was read. */
 function isPart({ bytes, sizeBytes, offset, skipped }: Start): boolean {
   return sizeBytes - (offset - skipped) > bytes.length;
 }
@@ -213,7 +206,6 @@ function hashOf(bytes: Uint8Array): string {
 
 interface SearchOptions {
   readonly findings: Findings;
-  /** Lets other work have its turn. */
   turn(): Promise<void>;
 }
 

@@ -9,13 +9,14 @@ import { MYSQL_URL } from "../shared/database_url.ts";
 import { isLoopback } from "../shared/ip_address.ts";
 import { joinBytes } from "../shared/join_bytes.ts";
 import { ConnectionReader } from "./connection_run.ts";
-import { counted, oneLine, quote } from "../shared/text.ts";
+import { oneLine, quote } from "../shared/text.ts";
 import {
   DATABASE_KIND,
   DatabaseFailure,
   type DatabaseSession,
   observeDatabase,
   type QueryResult,
+  queryResult,
   sqlTarget,
 } from "./database_check.ts";
 
@@ -62,12 +63,7 @@ interface Result {
 
 function answerOf({ columnCount, rows }: Result): QueryResult {
   if (columnCount === 0) throw new DatabaseFailure("query returns no rows: expected a SELECT");
-  if (columnCount > 1) {
-    return { rows: rows.length, ambiguity: `${counted(columnCount, "column")}, expected one` };
-  }
-  if (rows.length > 1) return { rows: rows.length, ambiguity: `${rows.length} rows, expected one` };
-  const [row] = rows;
-  return row === undefined ? { rows: 0 } : { rows: 1, value: row[0] ?? null };
+  return queryResult(columnCount, rows, () => rows[0]?.[0] ?? null);
 }
 
 // Capabilities: long passwords, long flags, a database, protocol 4.1, TLS, transactions, authentication by plugins.
@@ -195,9 +191,8 @@ async function encrypt(server: Server, password: string, nonce: Uint8Array): Pro
   const masked = textBytes(password).map((byte, index) => byte ^ (nonce[index % nonce.length] ?? 0));
   try {
     const der = Uint8Array.fromBase64(pem.replaceAll(/-----[^-]*-----|\s/g, ""));
-    const key = await crypto.subtle.importKey("spki", der, { name: "RSA-OAEP", hash: "SHA-1" }, false, [
-      "encrypt",
-    ]);
+    const algorithm = { name: "RSA-OAEP", hash: "SHA-1" };
+    const key = await crypto.subtle.importKey("spki", der, algorithm, false, ["encrypt"]);
     return new Uint8Array(await crypto.subtle.encrypt("RSA-OAEP", key, Uint8Array.from(masked)));
   } catch (cause) {
     throw new DatabaseFailure("server sent an RSA key that cannot be used", { cause });
@@ -234,7 +229,6 @@ const RESPONSE_BYTES_MAX = 2 ** 20;
 const ROW_BYTES = 64;
 const VALUE_BYTES = 32;
 
-/** A server behind a connection, packet by packet. */
 class Server {
   readonly #connection: Connection;
   readonly #reader: ConnectionReader;
@@ -246,7 +240,6 @@ class Server {
     this.#reader = new ConnectionReader(connection, Infinity);
   }
 
-  /** Whether more was received than was read. */
   get hasMore(): boolean {
     return this.#reader.hasUnread;
   }
@@ -400,7 +393,6 @@ function numberBytes(value: number, count: number): Uint8Array {
   return Uint8Array.from({ length: count }, (_, index) => Math.floor(value / 0x100 ** index) & 0xff);
 }
 
-/** A text with a zero at its end. */
 function textBytes(text: string): Uint8Array {
   return joinBytes([new TextEncoder().encode(text), Uint8Array.of(0)]);
 }

@@ -42,7 +42,6 @@ interface KeptCounters extends Counters {
   readonly atMs: number;
 }
 
-/** Looks at the link, and compares what was counted since the last run with thresholds. */
 async function observeInterface(
   { parameters, timeoutMs }: CheckOf<"network_interface">,
   context: ObserveContext,
@@ -120,7 +119,6 @@ function measuresOf(
   ];
 }
 
-/** The parts of `ip -j -s link show` that are used. */
 interface PrintedLink {
   readonly flags?: readonly string[];
   readonly stats64?: Readonly<Record<"rx" | "tx", Readonly<Record<string, number>> | undefined>>;

@@ -6,13 +6,13 @@ import { parseJson } from "../shared/json_values.ts";
 import { ConnectionLostError, PostgresConnection } from "../shared/postgres/postgres_connection.ts";
 import { ProtocolError } from "../shared/postgres/protocol.ts";
 import { PostgresError, type StatementResult } from "../shared/postgres/statement_response.ts";
-import { counted } from "../shared/text.ts";
 import {
   DATABASE_KIND,
   DatabaseFailure,
   type DatabaseSession,
   observeDatabase,
   type QueryResult,
+  queryResult,
   sqlTarget,
 } from "./database_check.ts";
 
@@ -109,14 +109,8 @@ function hintOf({ code }: PostgresError): string {
 }
 
 function resultOf({ columns, rows }: StatementResult): QueryResult {
-  const [column] = columns;
-  if (columns.length !== 1) {
-    return { rows: rows.length, ambiguity: `${counted(columns.length, "column")}, expected one` };
-  }
-  if (rows.length > 1) return { rows: rows.length, ambiguity: `${rows.length} rows, expected one` };
-  const value = rows[0]?.[column?.name ?? ""];
-  if (value === undefined) return { rows: 0 };
-  return { rows: 1, value: valueOf(value, column?.typeId ?? 0) };
+  const [{ name, typeId } = { name: "", typeId: 0 }] = columns;
+  return queryResult(columns.length, rows, () => valueOf(rows[0]?.[name], typeId));
 }
 
 /** Numbers of types in `pg_type`, and how their text becomes a value. */

@@ -57,7 +57,6 @@ interface Process {
   readonly text: string;
 }
 
-/** Counts the processes that fit, and compares their number, age and memory with thresholds. */
 async function observeProcess(check: CheckOf<"process">, context: ObserveContext): Promise<CheckResult> {
   const { parameters, timeoutMs } = check;
   const { system, signal } = context;

@@ -103,7 +103,6 @@ const DEPTH_MAX = 8;
 const LINE_FEED = 10;
 const LINE_END = Uint8Array.of(LINE_FEED);
 
-/** The replies of a server, one after the other. */
 class Replies {
   readonly #reader: ConnectionReader;
 

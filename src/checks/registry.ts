@@ -42,7 +42,6 @@ export function entryOf(check: Check): Promise<CheckKindEntry<CheckKind>> {
   return CHECK_KINDS[check.kind]() as Promise<CheckKindEntry<CheckKind>>;
 }
 
-/** Finds the entry of each of some checks, whose kinds are read before. */
 export async function entriesOf(
   checks: readonly Check[],
 ): Promise<(check: Check) => CheckKindEntry<CheckKind>> {

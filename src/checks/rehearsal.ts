@@ -34,7 +34,6 @@ export const rehearsalKind: CheckKindEntry<"rehearsal"> = {
   requiredPermissions: () => ({}),
 };
 
-/** What a run leaves for the next one. */
 interface Memory {
   /** The channel that was rehearsed, as the config keys it. */
   readonly channelKey: string | null;

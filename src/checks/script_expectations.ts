@@ -8,7 +8,6 @@ import { type PerformanceDatum, readPerformanceData } from "../shared/performanc
 
 interface OutputFindings {
   readonly condition: Condition;
-  /** In the config's order. */
   readonly reasons: readonly string[];
   readonly metrics: Readonly<Record<string, number>>;
 }
@@ -77,7 +76,6 @@ export async function evaluatePrinted(
   };
 }
 
-/** The finding of a text that was not found, and may be behind what was searched. */
 function unsearched(text: string, searchedLength: number): Finding {
   const reason = `cannot search all of the output for ${
     quote(text)

@@ -18,7 +18,6 @@ interface JunitFindings {
   readonly output: string;
   readonly detail: string;
   readonly metrics: Readonly<Record<string, number>>;
-  /** The durations of the first tests. */
   readonly performanceData: string;
 }
 
@@ -32,7 +31,6 @@ interface Test {
 
 interface Report {
   readonly tests: readonly Test[];
-  /** The number of failures by the attributes of the report. */
   readonly countedFailures: number;
   /** Why it may not be the whole report; `null`: it is. */
   readonly problem: string | null;

@@ -41,7 +41,6 @@ export function runCommand(
   }, signal);
 }
 
-/** Returns why a command failed; `null`: it printed everything. */
 export function describeFailure(
   end: ProcessEnd,
   { path, timeoutMs }: Omit<SystemCommand, "arguments">,

@@ -26,7 +26,6 @@ export const systemdUnitKind: CheckKindEntry<"systemd_unit"> = {
 /** The types of units (systemd.unit(5)). */
 const UNIT = /^[\w:.\\@-]+\.(?:service|socket|device|mount|automount|swap|target|path|timer|slice|scope)$/;
 
-/** Reads the state of a unit, or of all loaded units that a pattern matches, and compares it with the expected one. */
 async function observeSystemdUnit(
   check: CheckOf<"systemd_unit">,
   context: ObserveContext,

@@ -266,7 +266,6 @@ class AnswerSearch {
     this.found ||= holds(this.#answer.subarray(from, this.length), this.#wanted);
   }
 
-  /** Returns the beginning of the received bytes, decoded as UTF-8. */
   text(): string {
     return new TextDecoder().decode(this.#answer.subarray(0, this.length));
   }

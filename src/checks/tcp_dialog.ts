@@ -14,14 +14,11 @@ interface DialogOptions {
   readonly tls: TlsExpectations | null;
   /** Whether a text without a newline may be a line: a prompt, or the last one. A cut line of a protocol is none. */
   readonly acceptsPrompts: boolean;
-  /** Called with each phase. */
   enter(phase: ConnectionPhase): void;
-  /** Aborts everything, with the connection. */
   readonly signal: AbortSignal;
 }
 
 export interface DialogEnd {
-  /** The durations of the steps. */
   readonly metrics: Readonly<Record<string, number>>;
   /** Captured values that were sent again. */
   readonly secrets: readonly string[];
@@ -163,7 +160,6 @@ const RECEIVED_BYTES_MAX = 64 * 1024;
 /** How long a server is silent behind a text without a newline until that is a line: a prompt. */
 const PROMPT_MS = 250;
 
-/** The lines that a server sends, each of them once. */
 class Lines {
   readonly #connection: Connection;
   /** That of the silence behind a prompt; `null`: every line ends with a newline. */
@@ -190,7 +186,6 @@ class Lines {
     return `${this.#received}${this.#rest}`;
   }
 
-  /** Begins a step. */
   begin(): void {
     this.#bytes = 0;
     this.#received = "";

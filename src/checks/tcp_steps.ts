@@ -143,7 +143,6 @@ function stepOf(name: string, [send, expect, reject]: Step): TcpStep {
   return { name, ...send !== null && { send: `${send}\r\n` }, expect, reject, startTls: false };
 }
 
-/** Returns what is wrong with steps whose keys are valid one by one. */
 export function* stepErrors(steps: readonly TcpStep[]): Generator<ParameterProblem> {
   const captured = new Set<string>();
   const names = new Map<string, number>();

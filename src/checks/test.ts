@@ -2,7 +2,6 @@ import type { CheckKindEntry } from "../domain/check_kind.ts";
 import { checkResult } from "../domain/check.ts";
 import { withoutTarget } from "./targets.ts";
 
-/** The `test` kind: it has no target and returns the result in its parameters. */
 export const testKind: CheckKindEntry<"test"> = {
   observe({ parameters: { condition, output } }, { signal }) {
     if (signal.aborted) return Promise.reject(signal.reason);

@@ -120,7 +120,6 @@ export function findSharedProblems(
   }];
 }
 
-/** Warns of reports that others could read, or that nothing receives. */
 export function warnOfReports(
   reportTo: ReportTo | null,
   { agents, hasListen, checks }: {

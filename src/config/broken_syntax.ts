@@ -35,9 +35,7 @@ export function looksLikeYaml(text: string): boolean {
 
 interface StringFault {
   readonly index: number;
-  /** The error, without a final period. */
   readonly message: string;
-  /** The correct text; `null` if the message suffices. */
   readonly hint: string | null;
 }
 

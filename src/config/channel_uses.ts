@@ -6,12 +6,10 @@ import type { JsonObject, JsonValue } from "./syntax.ts";
 import { hashHex } from "../shared/hash.ts";
 import { absolutePath } from "./source.ts";
 
-/** Keys about the one queue of a channel. */
 const QUEUE_KEYS: readonly string[] = ["at_most", "group", "common_causes"];
 /** Their receivers close the incident of a check by its name. */
 export const INCIDENT_KINDS: readonly JsonValue[] = ["opsgenie", "pagerduty"];
 
-/** The keys of filters; they don't concern the channel itself. */
 export const FILTER_KEYS: readonly string[] = [
   "checks",
   "conditions",
@@ -25,12 +23,10 @@ export interface ChannelUse extends ChannelFilters {
   readonly channel: string;
 }
 
-/** Returns a named channel with the filters of a use instead of its own. */
 export function withFilters(channel: Channel, { channel: _name, ...filters }: ChannelUse): Channel {
   return { ...channel, ...filters };
 }
 
-/** Returns a channel that gets everything. */
 export function withoutFilters(
   { checks: _checks, conditions: _conditions, events: _events, ...rest }: Channel,
 ): Channel {

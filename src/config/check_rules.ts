@@ -31,11 +31,8 @@ export interface ValidatedFile extends Omit<ConfigFile, "value" | "written" | "p
   readonly written: JsonObject;
   readonly problems: readonly Problem[];
   readonly lacks: readonly Problem[];
-  /** Absolute paths by the names that the file uses. */
   readonly commands: ReadonlyMap<string, string>;
-  /** Reads cron expressions; `null`: the file has none. */
   readonly createCronTimes: CreateCronTimes | null;
-  /** Reads windows; `null`: the file has none. */
   readonly readWindow: ReadWindow | null;
 }
 
@@ -204,7 +201,6 @@ function isUsableWithout({ isLack = false, path }: Problem): boolean {
 
 const NO_COMMANDS: FoundCommands = { commands: new Map(), problems: [] };
 
-/** Validates a config against its schema, and describes every error with the accepted values. */
 async function findStructureProblems(
   value: JsonValue,
   { validator, ...options }: StructureOptions & { readonly validator: SchemaValidator },
@@ -241,7 +237,6 @@ async function missingReason(path: string, files: Pick<Files, "stat">): Promise<
 }
 
 interface FoundCommands {
-  /** Absolute paths by the name that the config uses. */
   readonly commands: ReadonlyMap<string, string>;
   /** One for each position in the config that names a missing command. */
   readonly problems: readonly Problem[];

@@ -80,7 +80,6 @@ const COMPARED_MAX = 200_000;
 export interface Selected {
   readonly checks: readonly Check[];
   readonly page: Page | null;
-  /** Entries that match no check. */
   readonly problems: readonly Problem[];
 }
 
@@ -172,7 +171,6 @@ export function withSelected(
   };
 }
 
-/** The entries of all `checks` of channels in a file. */
 function filterEntries(
   written: JsonObject,
 ): readonly { readonly entry: string; readonly path: ConfigPath }[] {

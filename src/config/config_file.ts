@@ -18,7 +18,6 @@ export interface ConfigFile {
   readonly templates: ReadonlyMap<string, string>;
   /** Length of the text, and of the expansion of `for_each`. */
   readonly length: number;
-  /** Returns whether a text there has a placeholder without a value. */
   isUnresolved(path: ConfigPath): boolean;
 }
 
@@ -66,12 +65,10 @@ function hasForEach(config: JsonObject): boolean {
   return isObject(checks) && Object.values(checks).some((check) => isObject(check) && "for_each" in check);
 }
 
-/** Returns the names of the checks in a file, with or without errors. */
 export function checkNames(file: Pick<ConfigFile, "written">): readonly string[] {
   return namesIn(file, "checks");
 }
 
-/** The names of the channels that a file defines, errors in them or not. */
 export function channelNames(file: Pick<ConfigFile, "written">): readonly string[] {
   return namesIn(file, "channels");
 }

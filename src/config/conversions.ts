@@ -73,7 +73,6 @@ const CONVERSIONS: {
 const BY_FORMAT: Readonly<Record<string, (value: string | number, options: ConversionOptions) => unknown>> =
   CONVERSIONS;
 
-/** Converts a text or a number to what its format means. */
 export function convertValue(
   value: JsonValue,
   format: string | undefined,

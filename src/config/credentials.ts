@@ -25,7 +25,6 @@ export function isUrl({ format }: Pick<FormattedValue, "format">): boolean {
   return format === "url" || format === "socket_url";
 }
 
-/** Returns whether all or a part of a value may be a credential. */
 export function mayHoldCredential(item: Pick<FormattedValue, "format" | "path">): boolean {
   return isUrl(item) || isCredential(item);
 }

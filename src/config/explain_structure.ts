@@ -10,13 +10,11 @@ import type { JsonValue } from "./syntax.ts";
 export interface StructureOptions {
   /** The value as written in the config, for messages: it contains no secret. */
   readonly written: JsonValue;
-  /** Of the schema that the config is validated against. */
   readonly reader: SchemaReader;
   /** The default schema, to recognize keys that only the chosen profile lacks; `null` if it is the chosen one. */
   readonly wider: SchemaReader | null;
   /** The name of the chosen profile in messages, such as `Shape B`. */
   readonly shapeName: string;
-  /** Returns whether the value at a place is unknown, because a placeholder in it has none. */
   isUnresolved(path: ConfigPath): boolean;
 }
 
@@ -72,7 +70,6 @@ function findMisspelt(
   );
 }
 
-/** Keywords that validate one value, not the keys of an object. */
 const VALUE_KEYWORDS: readonly string[] = [
   "type",
   "enum",
@@ -265,7 +262,6 @@ function objectMeant(
 
 const INTERVAL_KEY = "regular_interval";
 
-/** Returns whether a text would be right without its quotes. */
 function isWordOf(types: readonly string[], text: string): boolean {
   return types.includes("integer") && /^\d{1,15}$/.test(text) ||
     types.includes("boolean") && /^(true|false)$/.test(text) ||

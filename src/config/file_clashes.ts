@@ -54,7 +54,6 @@ export async function findFileClashes(
   return problems;
 }
 
-/** The files that a config uses, by their real paths. */
 export class FileUses {
   readonly #options: ClashOptions;
   readonly #uses = new Map<string, UsedFile>();
@@ -65,7 +64,6 @@ export class FileUses {
     this.#options = options;
   }
 
-  /** Adds a file, with its target if it is a link. */
   async add(used: UsedFile): Promise<void> {
     const place = await this.#placeOf(used.file);
     for (const path of [place, await this.#realPath(used.file)]) {

@@ -3,7 +3,6 @@ import { type ConfigPath, type Problem, quoteValue } from "./problem.ts";
 import { isObject } from "./schema_view.ts";
 import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
 
-/** A file whose checks with `for_each` are replaced by the expanded ones. */
 interface ExpandedFile {
   readonly written: JsonObject;
   readonly problems: readonly Problem[];
@@ -62,7 +61,6 @@ export function expandChecks(written: JsonObject): ExpandedFile {
   };
 }
 
-/** A check with `for_each`. */
 interface Template {
   readonly name: string;
   readonly check: JsonObject;

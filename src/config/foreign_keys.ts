@@ -70,7 +70,6 @@ export function meantWord(
   return meant === undefined ? null : { word: meant };
 }
 
-/** Returns a name without the spelling differences between tools. */
 export function plainName(name: string): string {
   return name.toLowerCase().replaceAll(/[_-]/g, "");
 }

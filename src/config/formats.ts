@@ -41,11 +41,9 @@ import { type Problem, quoteValue } from "./problem.ts";
 import { childOf, type FormattedValue, isObject, type Schema, type SchemaReader } from "./schema_view.ts";
 import { type JsonValue, parseText } from "./syntax.ts";
 
-/** A config with its placeholders replaced, and as it is written. */
 export interface FormattedConfig {
   /** With its placeholders replaced; a text whose placeholders have no value stays as written. */
   readonly value: JsonValue;
-  /** The same config with its placeholders, without resolved secrets. */
   readonly written: JsonValue;
   readonly reader: SchemaReader;
 }

@@ -13,7 +13,6 @@ export interface Included {
   readonly files: readonly ConfigFile[];
   /** The directories that patterns were searched in, including missing ones; absolute. */
   readonly directories: readonly string[];
-  /** Files that could not be read, and circles. */
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
 }
@@ -53,7 +52,6 @@ export async function readIncluded(config: ConfigFile, options: IncludeOptions):
   return reader;
 }
 
-/** One file of an `include`, with the location of the entry. */
 interface Entry {
   readonly text: string;
   readonly path: ConfigPath;
@@ -251,7 +249,6 @@ class IncludeReader implements Included {
   }
 }
 
-/** The chain of includes that led to a file. */
 interface Way {
   readonly at: Place;
   readonly chain: readonly Link[];

@@ -10,13 +10,10 @@ import { absolutePath, type ConfigLocation, readSource } from "./source.ts";
 import { postgresIn, type PostgresSettings } from "./postgres_settings.ts";
 
 interface JobIndex {
-  /** The text and its source, without the included files. */
   readonly source: Source;
   /** The kinds of the checks by name, as written and not validated. */
   readonly kinds: ReadonlyMap<string, unknown>;
-  /** Absolute path of the state file, if the config names one. */
   readonly statePath: string | null;
-  /** The database that stores the state, if the config names one. */
   readonly postgres: PostgresSettings | null;
   /** Values that must never be shown, as far as they can be read from here. */
   readonly secrets: readonly string[];

@@ -101,7 +101,6 @@ async function readAndResolve(location: ConfigLocation, system: System, options:
   const checks = inConfigOrder(resolvedChecks.filter(isKindKnown), sources, place);
   return {
     ...settings,
-    /** The text and its source, without the included files. */
     source,
     /** Every file that was read: the config itself, then the included ones. */
     sources,
@@ -131,9 +130,7 @@ async function readAndResolve(location: ConfigLocation, system: System, options:
     /** Returns the reason why the HTML report must not overwrite a file; `null`: it may. */
     clashOf: uses.clashOf,
     redact,
-    /** Locates problems, in the text's order. */
     placed,
-    /** Throws a {@linkcode ConfigError} if there are problems. */
     refuse,
     /** The file of a check, with the check as written. */
     fileOf: (name: string) => toWrittenFile(fileOf(name)),
@@ -255,7 +252,6 @@ function resolveConfig({ validated, main, others, reader, refuse }: ReadConfig, 
     channels,
     /** Absolute; `null`: the config names no file. */
     statePath: typeof state === "string" ? absolutePath(state, main.source.directory) : null,
-    /** How long results are stored; `null`: as long as by default. */
     retentionMs: keyOf("retention"),
     /** Returns the time zone of messages, schedules and windows. */
     timeZone,
@@ -285,7 +281,6 @@ function toResolveOptions<
   return { ...context, written, directory: source.directory, commands, lacksAt };
 }
 
-/** Finds missing things in a value of a file, or anywhere below it. */
 function createLackFinder(lacks: readonly Problem[]): (path: ConfigPath) => readonly string[] {
   const found = new Map<string, string[]>();
   for (const { path, message } of lacks) {
@@ -315,7 +310,6 @@ interface OutputClashes {
   clashOf(file: string): Promise<string | null>;
 }
 
-/** Compares the files that the config needs with those that outputs overwrite. */
 function createFileUses(
   read: ReadConfig,
   { resolved, system: { files }, options }: {
@@ -410,7 +404,6 @@ function inConfigOrder(
   return inTextOrder(placed, sources).map(({ check }) => check);
 }
 
-/** Returns the warnings about a config, except those about secrets. */
 function listWarnings(
   { included, validated, main, lacks }: ReadConfig,
   { checks, listed, summary, report, page, metrics, listen, fileOf, isKindKnown, agents, reportTo }:

@@ -7,11 +7,9 @@ import type { JsonObject } from "./syntax.ts";
 
 interface LocationRules {
   fileOf(name: string): { readonly source: Source; readonly written: JsonObject };
-  /** Returns why a check can't run at locations; `null`: it can. */
   refusalOf(check: Check): string | null;
 }
 
-/** Checks with the locations at which they run, and the errors of these. */
 export interface LocatedChecks {
   readonly checks: readonly Check[];
   readonly problems: readonly Problem[];

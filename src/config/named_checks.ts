@@ -13,7 +13,6 @@ interface Frame {
   readonly name: string;
   readonly parents: readonly string[];
   readonly dependencyCount: number;
-  /** The index of the next name. */
   next: number;
 }
 
@@ -31,7 +30,6 @@ function findCycles(checks: readonly Check[], byName: ReadonlyMap<string, Check>
   for (const { name: start } of checks) {
     if (done.has(start)) continue;
     const path: string[] = [start];
-    /** The position of each name in the path. */
     const places = new Map([[start, 0]]);
     const stack: Frame[] = [frameOf(start, byName)];
     for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {

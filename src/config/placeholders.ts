@@ -7,7 +7,6 @@ import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./probl
 import { absolutePath } from "./source.ts";
 import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
 
-/** A string of the config that contains a placeholder. */
 export interface Substitution {
   readonly path: ConfigPath;
   /** The resolved string; `null` if a placeholder in it has no value, or secrets were not read. */
@@ -17,12 +16,10 @@ export interface Substitution {
 }
 
 interface PlaceholderOptions {
-  /** Reads a variable; `undefined` when it is not set. */
   readonly environment: System["environment"];
   /** Asked first: a variable that may not be read is no error of the config. */
   readonly mayReadEnvironment: System["mayReadEnvironment"];
   readonly files: Files;
-  /** Relative `${file:…}` paths start here. */
   readonly directory: string;
   /** Whether the placeholders stay as they are; `$${` becomes `${` all the same. */
   readonly withoutSecrets: boolean;
@@ -39,7 +36,6 @@ interface Substituted {
   readonly warnings: readonly Problem[];
 }
 
-/** The largest secret file that is read, in bytes: a larger one is an error. */
 export const SECRET_BYTES_MAX = 1024 * 1024;
 
 /** An escaped `${`, or the start of a placeholder with its kind. */
@@ -92,7 +88,6 @@ export function namedInPlaceholders(config: JsonValue): NamedInPlaceholders {
   return { variables: ofKind("env"), files: ofKind("file") };
 }
 
-/** The files in the placeholders of a config as written, with their locations. */
 export function filesInPlaceholders(
   config: JsonValue,
 ): readonly { readonly path: ConfigPath; readonly file: string }[] {
@@ -148,7 +143,6 @@ type Answer =
   /** Left as it is. */
   | null;
 
-/** Why a placeholder has no value. */
 type Reason = Pick<Problem, "message" | "isLack" | "denied">;
 
 type Resolver = (kind: string, name: string) => Answer | Promise<Answer>;
@@ -271,7 +265,6 @@ function warnOfLookAlikes(path: ConfigPath, text: string): readonly Problem[] {
   return [...others, ...found];
 }
 
-/** Finds every string of a config with a placeholder, and text that resembles one. */
 function findPlaceholders(
   config: JsonValue,
 ): { readonly found: readonly PlaceholderText[]; readonly warnings: Problem[] } {

@@ -5,7 +5,6 @@ import type { JsonObject, JsonValue } from "./syntax.ts";
 /** A database as it is written, with placeholders: a secret is read when the database is opened. */
 export interface PostgresSettings {
   readonly written: JsonObject;
-  /** The directory of relative paths. */
   readonly directory: string;
   /** A URL for messages, without a password. */
   readonly url: string;

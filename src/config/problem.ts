@@ -1,10 +1,8 @@
 import type { PermissionClass } from "../domain/runtime_permissions.ts";
 import { truncate } from "../shared/text.ts";
 
-/** A path in the config: keys and array indexes from the top. */
 export type ConfigPath = readonly (string | number)[];
 
-/** An error or a warning of a config, at its place. */
 export interface Problem {
   /** The value it is about; empty for the config as a whole. */
   readonly path: ConfigPath;
@@ -31,7 +29,6 @@ export interface PlacedProblem {
   readonly path: string;
   /** The error and the accepted values, without a final period. */
   readonly message: string;
-  /** The fix; `null` if the message has it. */
   readonly hint: string | null;
   /** From 1. */
   readonly line: number;
@@ -52,7 +49,6 @@ export class ConfigError extends Error {
   /** The fix; `null` if the message or each error has it. */
   readonly hint: string | null;
 
-  /** The message has the action, the config and the error, without a final period. */
   constructor(
     message: string,
     options: {
@@ -99,7 +95,6 @@ export function joinProblems(stages: readonly (readonly Problem[])[]): readonly 
   return joined;
 }
 
-/** Messages truncate longer texts. */
 const QUOTED_LENGTH_MAX = 80;
 const PLAIN_NAME = /^[A-Za-z_$][\w$-]*$/;
 

@@ -70,7 +70,6 @@ function refuse(problem: string, forms: string): { readonly problem: string } {
   return { problem: `${problem}, expected ${forms}` };
 }
 
-/** A hundred years. */
 export const INTERVAL_MS_MAX = 100 * 365 * DAY_MS;
 const INTERVAL_TEXTS = 'text such as "5 minutes" or "1 h 30 min"';
 /** The accepted form, for messages; so are the others. */
@@ -95,7 +94,6 @@ function bounded(parsed: Parsed<{ ms: number }>, forms: string): Parsed<{ ms: nu
   return { problem: "is longer than a hundred years, expected at most that" };
 }
 
-/** The longest duration. */
 export const DURATION_MS_MAX = HOUR_MS;
 export const DURATION_FORMS = 'seconds above 0 up to an hour, or text such as "500 ms" or "1.5 seconds"';
 /** Smaller fractions are lost in floating-point arithmetic. */
@@ -145,7 +143,6 @@ export function parseRetention(value: number | string): Parsed<{ ms: number }> {
 export const MESSAGE_LIMIT_FORMS = '1 to 1000 per minute, hour or day, such as "20 per hour"';
 const MESSAGE_LIMIT = /^(\d{1,9})\s+(?:per|an?)\s+(minute|hour|day)$/i;
 
-/** Parses the most messages of a channel in a time. */
 export function parseMessageLimit(text: string): Parsed<MessageLimit> {
   const [, digits, unit = ""] = MESSAGE_LIMIT.exec(text.trim()) ?? [];
   const windowMs = UNITS_MS.get(unit.toLowerCase());
@@ -166,7 +163,6 @@ const UNITS_BYTES: ReadonlyMap<string, number> = new Map(
 
 const SIZE = /^(\d{1,15}(?:\.\d{1,9})?)\s*([a-z]{1,3})$/i;
 
-/** Parses a size of the config as whole bytes. */
 export function parseSize(value: number | string): Parsed<{ bytes: number }> {
   const [, count, unit = ""] = SIZE.exec(String(value).trim()) ?? [];
   const bytes = typeof value === "number"
@@ -179,7 +175,6 @@ export function parseSize(value: number | string): Parsed<{ bytes: number }> {
   return bytes < 0 ? refuse("is negative", SIZE_FORMS) : { bytes };
 }
 
-/** By the format of the limit. */
 export const LIMIT_FORMS = {
   size_or_percentage: `${SIZE_FORMS}, or a percentage such as "5%"`,
   count_or_percentage: 'a whole number, or a percentage such as "5%"',
@@ -187,7 +182,6 @@ export const LIMIT_FORMS = {
 
 export type LimitFormat = keyof typeof LIMIT_FORMS;
 
-/** Parses a limit of the config: a number, a size or a percentage. */
 export function parseLimit(value: number | string, format: LimitFormat): Parsed<{ limit: Limit }> {
   if (typeof value === "number") return { limit: value };
   const percent = /^(\d{1,9}(?:\.\d{1,9})?)\s*%$/.exec(value.trim())?.[1];

@@ -6,7 +6,6 @@ import type { CreateCronTimes } from "./schedules.ts";
 import { minuteOfDay } from "./quantities.ts";
 
 interface ReadWindowOptions {
-  /** For a window without one. */
   readonly timeZone: string;
   readonly createCronTimes: CreateCronTimes;
 }
@@ -46,7 +45,6 @@ function isUnresolved(
     Number.isNaN(toMinute) || Number.isNaN(durationMs);
 }
 
-/** @throws {Error} If the expression was not validated. */
 function readTimes(expression: string, { timeZone, createCronTimes }: ReadWindowOptions): CronTimes {
   const times = createCronTimes(expression, timeZone);
   if (times === null) {

@@ -28,7 +28,6 @@ const PAGE = "{{url | truncate: 500}}";
 
 type Fact = "url" | "acknowledge_url" | "target" | "description" | "runbook";
 
-/** Returns a value that is omitted if the notification does not have the field. */
 function ifHas(field: Fact, value: JsonTemplate): JsonTemplate {
   const isLeftOut = { [`{{${field}}}`]: {} };
   return { [`{{${field}}}`]: { "": isLeftOut, "*": value } };
@@ -60,7 +59,6 @@ function withLines(text: string, filter = "", lines = LINES): JsonTemplate {
 /** For providers whose messages have one link alone, that of the page, and at most 1,024 characters. */
 const TEXT = withLines("{{text | truncate: 700}}", "", [["acknowledge_url", `${ACKNOWLEDGE}: `, 300]]);
 
-/** Discord accepts 2,000 characters. */
 const DISCORD_LINES: typeof LINES = LINES.map(([field, before]) =>
   [field, before, field === "runbook" ? 250 : 400] as const
 );
@@ -252,7 +250,6 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
   },
 };
 
-/** Returns a URL without slashes at its end. */
 function baseOf(url: string): string {
   return url.replace(/\/+$/, "");
 }

@@ -21,7 +21,6 @@ export interface ResolveOptions extends ConversionOptions {
   lacksAt?(path: ConfigPath): readonly string[];
   /** Returns the machine's time zone, for schedules and windows without one: the start is faster without it. */
   timeZone(): string;
-  /** The channels of all files that have a name, by it. */
   readonly channels: ReadonlyMap<string, Channel>;
   readonly createCronTimes: CreateCronTimes;
   /** Reads windows; the config has none without it. */
@@ -126,7 +125,6 @@ interface SettingSources {
 }
 
 interface PickedSetting {
-  /** The one that the source has. */
   readonly name: string;
   readonly value: JsonValue | undefined;
   readonly origin: Origin;
@@ -443,7 +441,6 @@ class Resolver {
   }
 }
 
-/** The hours of a channel, if it has any. */
 export function readHours(
   { hours }: Pick<config.ChannelObject, "hours">,
   options: WindowOptions,

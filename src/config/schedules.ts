@@ -31,7 +31,6 @@ export function findDoubleNames(written: JsonObject, reader: SchemaReader): read
   });
 }
 
-/** The places of settings of checks. */
 function ownersOf(written: JsonObject): readonly ConfigPath[] {
   const checks = written["checks"];
   return [["defaults"], ...isObject(checks) ? Object.keys(checks).map((name) => ["checks", name]) : []];

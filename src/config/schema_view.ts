@@ -60,7 +60,6 @@ export interface Schema {
   readonly "x-hints"?: Readonly<Record<string, string>>;
 }
 
-/** The schema of one location, after `$ref` and the branch of the value's kind. */
 export type SchemaView = Readonly<ReturnType<typeof merge>>;
 
 export interface SchemaReader {
@@ -175,7 +174,6 @@ function merge(schemas: readonly Schema[]) {
     description: first.description,
     /** Of JSON; empty: any. */
     types: type === undefined ? [] : typeof type === "string" ? [type] : type,
-    /** The meaning of the value, such as `interval`. */
     format: first.format,
     default: first.default,
     enum: first.enum,

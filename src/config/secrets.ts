@@ -12,7 +12,6 @@ const OPEN_FORMATS: readonly string[] = ["path", "input_file", "command", "host"
 interface FoundSecrets {
   /** To be taken out of all that comes in, each once. */
   readonly values: readonly string[];
-  /** The same that is too short for that. */
   readonly warnings: readonly Problem[];
 }
 

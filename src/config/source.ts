@@ -14,13 +14,11 @@ export interface ConfigLocation {
   readonly label?: string;
   /** Whether the user named it. One that was only found must belong to the user or to root. */
   readonly named: boolean;
-  /** The text, if it is not to be read from there. */
   readonly text?: string;
   /** All files as read before, the config itself first; if present, no file is read again. */
   readonly sources?: readonly Source[];
 }
 
-/** The largest config that is read, in bytes. */
 export const CONFIG_BYTES_MAX = 64 * 1024 * 1024;
 
 /**

@@ -61,7 +61,6 @@ function createPlaceholderTexts(files: readonly ConfigFile[]): (problem: Problem
   };
 }
 
-/** Sorts by source location: by file, then by position. */
 export function inTextOrder<Placed extends Pick<PlacedProblem, "offset" | "source">>(
   placed: readonly Placed[],
   sources: readonly Source[],

@@ -11,7 +11,6 @@ export interface StructureError {
   /** The key that is missing, unknown or not a name, if the keyword is about one. */
   readonly name?: string;
   readonly types: readonly string[];
-  /** The number of the keyword, such as a length. */
   readonly limit?: number;
 }
 
@@ -38,7 +37,6 @@ export interface SchemaValidator {
   readonly kinds: { readonly check: Loaders; readonly channel: Loaders };
 }
 
-/** Returns why a config is not accepted: all errors, up to a maximum. */
 export async function findStructureErrors(
   value: JsonValue,
   { validate, kinds }: SchemaValidator,
@@ -68,7 +66,6 @@ export async function findStructureErrors(
   return errors.slice(0, max);
 }
 
-/** The validators of parameters by kind, each loaded once. */
 class KindValidators {
   readonly #loaders: ReadonlyMap<JsonValue | undefined, Loaders[string]>;
   readonly #loaded = new Map<JsonValue | undefined, Validator>();

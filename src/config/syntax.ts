@@ -8,7 +8,6 @@ export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObj
 
 /** A JSON object without inherited properties; created by {@linkcode createObject}. */
 export interface JsonObject {
-  /** A value by its key, which may be any text: nothing is inherited. */
   [name: string]: JsonValue;
 }
 
@@ -18,7 +17,6 @@ interface ParsedText {
   readonly problems: readonly Problem[];
 }
 
-/** No config needs to be nested deeper. */
 export const NESTING_MAX = 100;
 
 /** After so many missing commas the text is not one of ours. */
@@ -52,7 +50,6 @@ const YAML_PROBLEM: Problem = {
   hint: "convert it, for example with: yq -o json",
 };
 
-/** Ends the reading of a text whose syntax is broken. */
 class BrokenSyntax extends Error {
   override readonly name = "BrokenSyntax";
   readonly problem: Problem;

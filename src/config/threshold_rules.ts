@@ -84,7 +84,6 @@ const INTERVALS_MAX = 5;
 /** Intervals to propose, the longest first. */
 const SHORTER_MS = [60, 30, 10, 5, 1].map((minutes) => minutes * 60_000).concat(10_000);
 
-/** Finds errors of an HTTP endpoint whose keys are valid one by one. */
 export function findListenProblems(listen: Listen | null): readonly Problem[] {
   if (listen === null) return [];
   const exposure = describeExposure(listen);
@@ -169,7 +168,6 @@ export function findRehearsalProblems(
   });
 }
 
-/** Warns of a period without history. */
 export function warnOfSummary({ periodMs = 0 }: SummarySettings): readonly Problem[] {
   return periodMs <= KEPT_MS ? [] : [{
     path: ["summary", "period"],

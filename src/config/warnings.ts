@@ -227,9 +227,7 @@ const SHELL_VARIABLE =
 
 interface PathOptions {
   readonly directory: string;
-  /** The directory of the paths; `null`: not on this machine. */
   readonly files: Pick<Files, "stat"> | null;
-  /** Commands that were found in `PATH`. */
   readonly commands: ReadonlyMap<string, string>;
 }
 

@@ -17,7 +17,6 @@ interface WindowsFile {
 }
 
 interface RuleOptions {
-  /** The machine's time zone. */
   readonly timeZone: string;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
@@ -99,7 +98,6 @@ type FormName = "calendar" | "once" | "cron";
 
 interface WindowForm {
   readonly name: FormName;
-  /** The key that the others depend on. */
   readonly key: string;
   readonly required: readonly string[];
   readonly others: readonly string[];
@@ -178,7 +176,6 @@ function daysProblems(place: Place): readonly Problem[] {
 
 const DAYS_FORMS = 'from the end -1 to -31, or a range such as "1:7" or "-7:-1"';
 
-/** The rules of a form, for windows that have its keys. */
 interface FormRules {
   problems(place: Place): readonly Problem[];
   warnings(place: Place): readonly Problem[];

@@ -29,7 +29,6 @@ export interface Exchange {
   /** Of the check, for messages. */
   readonly timeoutMs: number;
   readonly system: Pick<ObserveContext["system"], "clock" | "files" | "requests" | "connections">;
-  /** Ends the exchange early: at the timeout, or at the end of the run. */
   readonly signal: AbortSignal;
   /** By the monotonic clock. */
   readonly startedMs: number;
@@ -120,7 +119,6 @@ async function ask(exchange: Exchange, tls: TlsMaterial | undefined): Promise<Fi
   }
 }
 
-/** Where the first request connects to, if not to its host. */
 function connectionOf({ step: { request }, address }: Exchange): Pick<OutgoingRequest, "connection"> {
   const { socket, connectTo } = request;
   const connection = {
@@ -240,7 +238,6 @@ export function conditionOf({ violations, warnings, obstacle }: Findings, asWarn
   return obstacle === null ? "ok" : "unknown";
 }
 
-/** Returns the violations of a response's headers, in the config's order. */
 async function headerViolations(response: IncomingResponse, expectedHeaders: HttpExpectation["headers"]) {
   const violations: string[] = [];
   for (const [name, wish] of Object.entries(expectedHeaders)) {
@@ -259,7 +256,6 @@ async function matches(value: string | undefined, pattern: string): Promise<bool
   return value !== undefined && (await searchPattern(value, { pattern, isWhole: true })).found;
 }
 
-/** Compares a duration with its limits; `null` if it is within. */
 export function durationViolation(
   durationMs: number,
   { warningDurationMs, criticalDurationMs }: HttpExpectation,

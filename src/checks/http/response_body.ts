@@ -19,13 +19,10 @@ interface BodyWishes {
 }
 
 export interface BodyFindings {
-  /** Whether each of the texts is in it, in their order. */
   readonly found: readonly boolean[];
   /** Its first {@link START_LENGTH_MAX} characters where they were asked for; empty otherwise. */
   readonly start: string;
-  /** Whether `start` is all of it. */
   readonly isWhole: boolean;
-  /** Whether the body went on beyond {@link BODY_BYTES_MAX}. */
   readonly cut: boolean;
   /** An unknown charset of `Content-Type`: the body was read as UTF-8. */
   readonly unknownCharset: string | null;
