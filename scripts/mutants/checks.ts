@@ -206,7 +206,11 @@ export const CHECKS: FaultyLayer = {
           "(facts.modifiedAtMs ?? -Infinity) < (newest",
         ],
         ["a file from the future is ok", "if (ageMs < 0) {", "if (ageMs < -1e12) {"],
-        ["a directory of the wanted number of files is a problem", "count < countMin)", "count <= countMin)"],
+        [
+          "a directory of the wanted number of files is a problem",
+          "count < (countMin ?? 0)",
+          "count <= (countMin ?? -1)",
+        ],
       ],
     },
     {
@@ -377,8 +381,8 @@ export const CHECKS: FaultyLayer = {
         ],
         [
           "the response about another domain counts",
-          "if (named !== asciiOf(domain)) {",
-          "if (named === null) {",
+          "!== asciiOf(domain)) {",
+          "=== null) {",
         ],
         ["a domain on hold is ok", "lost !== undefined || leftMs <", "leftMs <"],
         [

@@ -19,8 +19,8 @@ export const CONFIG: FaultyLayer = {
         ],
         [
           "annoy of the specification is ignored",
-          "otherName: view.otherNames.get(name)",
-          "otherName: undefined",
+          "otherName = view.otherNames.get(name)",
+          "otherName = undefined",
         ],
         [
           "half of the locations is a majority",
@@ -112,7 +112,7 @@ export const CONFIG: FaultyLayer = {
         ["a name with a sign is a pattern", "!this.#byName.has(entry) && (", "("],
         ["a pattern selects the check itself", "!isSelector || name !== own", "true"],
         ["a tag makes a check depend on inactive ones", "onlyActive: true", "onlyActive: false"],
-        ["a channel for a tag is for every check", "return names.has(name);", "return true;"],
+        ["a channel for a tag is for every check", ").has(name);", ").size > 0;"],
         [
           "a dependency that is no check is accepted",
           "if (found.length === 0) miss",

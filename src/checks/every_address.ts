@@ -6,7 +6,7 @@ import { highestSeverity } from "../domain/condition.ts";
 import { firstItems } from "../shared/text.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import type { HttpMessageTls } from "../domain/generated/config.ts";
-import { readRegularFile } from "../shared/regular_file.ts";
+import { readText } from "../shared/regular_file.ts";
 import type { Files } from "../domain/files.ts";
 
 interface AddressesOptions {
@@ -125,18 +125,13 @@ export async function readTlsFiles(tls: HttpMessageTls, files: Files): Promise<T
     const path = tls[key];
     if (path === undefined) continue;
     try {
-      read[file] = await readText(path, files);
+      read[file] = await readText(path, { files, bytesMax: TLS_FILE_BYTES_MAX });
     } catch (error) {
       const name = key === "caFile" ? "ca_file" : key;
       return { problem: `cannot read tls.${name} "${path}": ${describeFileError(error, { path })}` };
     }
   }
   return { tls: read };
-}
-
-async function readText(path: string, files: Files): Promise<string> {
-  const { bytes } = await readRegularFile(path, { files, bytesMax: TLS_FILE_BYTES_MAX });
-  return new TextDecoder().decode(bytes);
 }
 
 /** One certificate in the form of RFC 7468. */
@@ -147,7 +142,7 @@ async function readAuthorities(files: Files, path: string | undefined) {
   if (path === undefined) return [];
   let text;
   try {
-    text = await readText(path, files);
+    text = await readText(path, { files, bytesMax: TLS_FILE_BYTES_MAX });
   } catch (error) {
     return `ca_file "${path}" cannot be read: ${describeFileError(error, { path })}`;
   }

@@ -3,7 +3,7 @@ import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { describeSize } from "../domain/describe_size.ts";
 import type { FileFacts } from "../domain/files.ts";
 import type { FileParameters } from "../domain/generated/config.ts";
-import { readRegularFile, UnreadableFileError } from "../shared/regular_file.ts";
+import { readRegularFile, readText, UnreadableFileError } from "../shared/regular_file.ts";
 import { quote } from "../shared/text.ts";
 import { searchPattern } from "./body_pattern.ts";
 import { evaluateFailure, observeFileSystem, sizeErrors, sizeViolations } from "./file_findings.ts";
@@ -105,8 +105,7 @@ function isUserName(owner: FileParameters["owner"]): owner is string {
 async function userIdOf(name: string, files: EvaluateOptions["files"]): Promise<number | string> {
   let text: string;
   try {
-    const { bytes } = await readRegularFile(USERS_FILE, { files, bytesMax: SEARCHED_BYTES_MAX });
-    text = new TextDecoder().decode(bytes);
+    text = await readText(USERS_FILE, { files, bytesMax: SEARCHED_BYTES_MAX });
   } catch (error) {
     return evaluateFailure(error, { path: USERS_FILE, conditionOnMissing: "unknown" }).output;
   }

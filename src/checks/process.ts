@@ -6,7 +6,7 @@ import type { Thresholds } from "../domain/limits.ts";
 import { highestSeverity } from "../domain/condition.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import { firstItems, quote } from "../shared/text.ts";
-import { readRegularFile, UnreadableFileError } from "../shared/regular_file.ts";
+import { readText, UnreadableFileError } from "../shared/regular_file.ts";
 import { createLineSearch } from "./body_pattern.ts";
 import { type Executed, PROCESSES, withExecutable } from "./process_executable.ts";
 import { describeFailure, runCommand, runSystemCommand } from "./system_command.ts";
@@ -155,19 +155,8 @@ const AGE_SECONDS_MAX = 1e10;
 function readLine(line: string, { hasUsers }: { readonly hasUsers: boolean }): Process | null {
   const found = LINE.exec(line);
   if (found === null) return null;
-  const [
-    ,
-    id,
-    parentId,
-    group = "",
-    days = 0,
-    hours = 0,
-    minutes,
-    seconds,
-    kibibytes,
-    state = "",
-    rest = "",
-  ] = found;
+  const [, id, parentId, group = "", days = 0, hours = 0, minutes, seconds, kibibytes, ...texts] = found;
+  const [state = "", rest = ""] = texts;
   const parts = hasUsers ? REST_WITH_USER.exec(rest) : [rest, rest];
   if (parts === null) return null;
   const ageSeconds = ((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * 60 + Number(seconds);
@@ -249,8 +238,7 @@ const PID_FILE_BYTES_MAX = 4096;
 async function readProcessId(path: string, files: System["files"]): Promise<number | null | string> {
   let text: string;
   try {
-    const { bytes } = await readRegularFile(path, { files, bytesMax: PID_FILE_BYTES_MAX });
-    text = new TextDecoder().decode(bytes);
+    text = await readText(path, { files, bytesMax: PID_FILE_BYTES_MAX });
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return null;
     return error instanceof UnreadableFileError ? error.message : describeFileError(error, { path });

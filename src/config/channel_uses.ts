@@ -1,7 +1,7 @@
 /** An element of a list of notifications: a channel with filters. */
 import type { Channel, ChannelFilters } from "../domain/channel.ts";
 import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
-import { isObject, type Schema, type SchemaReader } from "./schema_view.ts";
+import { childOf, isObject, membersOf, type Schema, type SchemaReader, valueAt } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 import { hashHex } from "../shared/hash.ts";
 import { absolutePath } from "./source.ts";
@@ -59,8 +59,7 @@ function findSummaryFilters(items: readonly JsonValue[], path: ConfigPath): read
 }
 
 function namedUses({ channels }: JsonObject): readonly Problem[] {
-  if (!isObject(channels)) return [];
-  return Object.entries(channels).flatMap(([name, channel]): readonly Problem[] => {
+  return membersOf(channels).flatMap(([name, channel]): readonly Problem[] => {
     if (!isObject(channel)) return [];
     const path = ["channels", name];
     const message = '"channel" is only for lists of "notifications": expected "kind" and "parameters"';
@@ -129,13 +128,20 @@ interface WrittenChannel {
 
 /** Lists the channels that are written out in a file: those with a name, and those in lists. */
 export function channelsIn(written: JsonObject): readonly WrittenChannel[] {
-  const named = isObject(written["channels"]) ? Object.entries(written["channels"]) : [];
+  return channelEntries(written).flatMap(({ path, entry }) => {
+    const isUse = path[0] !== "channels" && !(isObject(entry) && !("channel" in entry));
+    return isUse ? [] : [{ path, kind: kindOf(entry) }];
+  });
+}
+
+/** Lists all channels, and uses of channels, of a file. */
+export function channelEntries(
+  written: JsonObject,
+): readonly { readonly path: ConfigPath; readonly entry: JsonValue }[] {
   return [
-    ...named.map(([name, channel]) => ({ path: ["channels", name], kind: kindOf(channel) })),
+    ...membersOf(written["channels"]).map(([name, entry]) => ({ path: ["channels", name], entry })),
     ...channelLists(written).flatMap(({ path, items }) =>
-      items.flatMap((item, index) =>
-        isObject(item) && !("channel" in item) ? [{ path: [...path, index], kind: kindOf(item) }] : []
-      )
+      items.map((entry, index) => ({ path: [...path, index], entry }))
     ),
   ];
 }
@@ -144,20 +150,16 @@ export function channelsIn(written: JsonObject): readonly WrittenChannel[] {
 export function channelLists(
   written: JsonObject,
 ): readonly { readonly path: ConfigPath; readonly items: readonly JsonValue[] }[] {
-  const checks = isObject(written["checks"]) ? Object.entries(written["checks"]) : [];
-  const holders: readonly (readonly [ConfigPath, JsonValue | undefined])[] = [
-    [["defaults"], written["defaults"]],
-    [["summary"], written["summary"]],
-    ...checks.map(([name, check]) => [["checks", name], check] as const),
-  ];
-  return holders.flatMap(([path, holder]) => {
-    const items = isObject(holder) ? holder["notifications"] : undefined;
-    return Array.isArray(items) ? [{ path: [...path, "notifications"], items }] : [];
+  const checks = membersOf(written["checks"]).map(([name]) => ["checks", name]);
+  return [["defaults"], ["summary"], ...checks].flatMap((holder) => {
+    const path = [...holder, "notifications"];
+    const items = valueAt(written, path);
+    return Array.isArray(items) ? [{ path, items }] : [];
   });
 }
 
 function kindOf(channel: JsonValue): string {
-  const kind = isObject(channel) ? channel["kind"] : "";
+  const kind = childOf(channel, "kind");
   return typeof kind === "string" ? kind : "";
 }
 

@@ -307,11 +307,8 @@ function completeIncludedFile(
     (name): Problem => {
       const at = { path: [name], at: "name" } as const;
       if (known.has(name)) {
-        return {
-          ...at,
-          message: `applies to the whole config, ${expected}`,
-          hint: `put it into ${configLabel}`,
-        };
+        const message = `applies to the whole config, ${expected}`;
+        return { ...at, message, hint: `put it into ${configLabel}` };
       }
       const hint = didYouMean(name, INCLUDED_KEYS.filter((key) => !(key in written)));
       return { ...at, message: `unknown key ${quoteValue(name)}, ${expected}`, hint };

@@ -3,12 +3,12 @@ import { type Check, combinedChecks, type Dependency } from "../domain/check.ts"
 import type { Channel } from "../domain/channel.ts";
 import type { Page } from "../domain/generated/config.ts";
 import { matchesGlob } from "../shared/matches_glob.ts";
-import { channelLists } from "./channel_uses.ts";
+import { channelEntries } from "./channel_uses.ts";
 import { isGlob } from "./glob.ts";
 import { didYouMean } from "./nearest.ts";
 import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue, type Source } from "./problem.ts";
-import { isObject } from "./schema_view.ts";
-import type { JsonObject, JsonValue } from "./syntax.ts";
+import { childOf } from "./schema_view.ts";
+import type { JsonObject } from "./syntax.ts";
 
 type Selectable = Pick<Check, "name" | "tags" | "active">;
 
@@ -31,19 +31,14 @@ export class CheckSelectors {
   }
 
   find(entry: string): readonly Selectable[] {
-    let found = this.#found.get(entry);
-    if (found === undefined) {
+    return this.#found.getOrInsertComputed(entry, () => {
       const named = this.#byName.get(entry);
-      found = named !== undefined
-        ? [named]
-        : entry.startsWith(TAG)
-        ? this.#checks.filter(({ tags }) => tags.includes(entry.slice(TAG.length)))
-        : isGlob(entry)
-        ? this.#checks.filter(({ name }) => matchesGlob(name, entry))
-        : [];
-      this.#found.set(entry, found);
-    }
-    return found;
+      if (named !== undefined) return [named];
+      if (entry.startsWith(TAG)) {
+        return this.#checks.filter(({ tags }) => tags.includes(entry.slice(TAG.length)));
+      }
+      return isGlob(entry) ? this.#checks.filter(({ name }) => matchesGlob(name, entry)) : [];
+    });
   }
 
   /** Describes an entry that no check matches, or none other than `own`; the hint has the nearest entry that one does. */
@@ -135,12 +130,10 @@ export function withSelected(
   const matched = new Map<readonly string[], ReadonlySet<string>>();
   const isFor = ({ checks: entries }: Channel, name: string): boolean => {
     if (entries === undefined) return true;
-    let names = matched.get(entries);
-    if (names === undefined) {
-      names = new Set(entries.flatMap((entry) => selectors.find(entry)).map((check) => check.name));
-      matched.set(entries, names);
-    }
-    return names.has(name);
+    return matched.getOrInsertComputed(
+      entries,
+      () => new Set(entries.flatMap((entry) => selectors.find(entry)).map((check) => check.name)),
+    ).has(name);
   };
   const selected = checks.map((check): Check => {
     const { name: own, dependsOn, notifications } = check;
@@ -174,17 +167,10 @@ export function withSelected(
 function filterEntries(
   written: JsonObject,
 ): readonly { readonly entry: string; readonly path: ConfigPath }[] {
-  const entriesOf = (channel: JsonValue, path: ConfigPath) => {
-    const entries = isObject(channel) ? channel["checks"] : undefined;
+  return channelEntries(written).flatMap(({ path, entry: channel }) => {
+    const entries = childOf(channel, "checks");
     return (Array.isArray(entries) ? entries : []).flatMap((entry, index) =>
       typeof entry === "string" ? [{ entry, path: [...path, "checks", index] }] : []
     );
-  };
-  const named = isObject(written["channels"]) ? Object.entries(written["channels"]) : [];
-  return [
-    ...named.flatMap(([name, channel]) => entriesOf(channel, ["channels", name])),
-    ...channelLists(written).flatMap(({ path, items }) =>
-      items.flatMap((item, index) => entriesOf(item, [...path, index]))
-    ),
-  ];
+  });
 }

@@ -1,7 +1,7 @@
 import type { System } from "../domain/system.ts";
 import { substitute, type Substitution } from "./placeholders.ts";
 import type { ConfigPath, Problem, Source } from "./problem.ts";
-import { isObject } from "./schema_view.ts";
+import { childOf, isObject, membersOf } from "./schema_view.ts";
 import { type JsonObject, type JsonValue, parseText } from "./syntax.ts";
 
 /** One file of a config: the config itself, or one that it includes. */
@@ -61,8 +61,7 @@ export async function openConfigFile(
 }
 
 function hasForEach(config: JsonObject): boolean {
-  const checks = config["checks"];
-  return isObject(checks) && Object.values(checks).some((check) => isObject(check) && "for_each" in check);
+  return membersOf(config["checks"]).some(([, check]) => isObject(check) && "for_each" in check);
 }
 
 export function checkNames(file: Pick<ConfigFile, "written">): readonly string[] {
@@ -74,8 +73,7 @@ export function channelNames(file: Pick<ConfigFile, "written">): readonly string
 }
 
 function namesIn({ written }: Pick<ConfigFile, "written">, key: string): readonly string[] {
-  const named = isObject(written) ? written[key] : undefined;
-  return isObject(named) ? Object.keys(named) : [];
+  return membersOf(childOf(written, key)).map(([name]) => name);
 }
 
 function createUnresolvedTest(substitutions: readonly Substitution[]): (path: ConfigPath) => boolean {

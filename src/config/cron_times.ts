@@ -18,23 +18,18 @@ export function createCronReader(): CreateCronTimes {
   /** The same by the fields that name days. */
   const knownDays = new Map<string, boolean>();
   const patterns = new Map<string, Cron>();
-  const patternOf = (expression: string): Cron => {
-    let pattern = patterns.get(expression);
-    if (pattern === undefined) patterns.set(expression, pattern = readPattern(expression));
-    return pattern;
-  };
   const doesCome = (expression: string): boolean => {
     const pattern = readPattern(expression);
     const days = expression.trim().split(/\s+/).slice(2);
-    const key = days.join(" ");
-    const comes = knownDays.get(key) ?? (doCome(days) || pattern.nextRun(new Date(LATE_MS)) !== null);
-    knownDays.set(key, comes);
-    return comes;
+    return knownDays.getOrInsertComputed(
+      days.join(" "),
+      () => doCome(days) || pattern.nextRun(new Date(LATE_MS)) !== null,
+    );
   };
   return (expression, timeZone) => {
-    const comes = known.get(expression) ?? doesCome(expression);
-    known.set(expression, comes);
-    return comes ? timesOf(() => patternOf(expression), { expression, timeZone }) : null;
+    if (!known.getOrInsertComputed(expression, doesCome)) return null;
+    const pattern = (): Cron => patterns.getOrInsertComputed(expression, readPattern);
+    return timesOf(pattern, { expression, timeZone });
   };
 }
 

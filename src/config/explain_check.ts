@@ -4,7 +4,7 @@ import { hideInAddress, isCredential, isUrl } from "./credentials.ts";
 import { holdsSecret, isPlaceholder } from "./placeholders.ts";
 import { type ConfigPath, describePath } from "./problem.ts";
 import { defaultsOf, type Origin, pickSetting } from "./resolve.ts";
-import { isObject, type Schema, type SchemaReader, type SchemaView } from "./schema_view.ts";
+import { isObject, type Schema, type SchemaReader, type SchemaView, valueAt } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 
 export interface ExplainedSetting {
@@ -26,54 +26,47 @@ export function explainCheck(
   reader: SchemaReader,
   outer: JsonObject | null = null,
 ): readonly ExplainedSetting[] {
-  const checks = config["checks"];
-  const check = isObject(checks) ? checks[name] : undefined;
+  const check = valueAt(config, ["checks", name]);
   if (!isObject(check)) return [];
   const view = reader.at(config, ["checks", name]);
-  const settings: ExplainedSetting[] = [];
-  for (const [key, schema] of view?.plainKeys ?? []) {
-    const setting = {
-      name: key,
-      otherName: view?.otherNames.get(key),
-      builtIn: reader.view(schema, undefined).default,
-    };
-    const { value, origin } = pickSetting(setting, check, {
-      defaults: defaultsOf(config),
-      outer: outer === null ? null : defaultsOf(outer),
-    });
-    if (key === "maintenance_windows") {
-      for (const setting of explainConfigWindows(outer ?? config, reader)) settings.push(setting);
-    }
-    if (value !== undefined) {
-      const place = { schema, origin, path: [key] };
-      for (const setting of explainValue(value, place, reader)) settings.push(setting);
-    } else if (key in FOLLOWED) {
-      settings.push({ path: key, value: FOLLOWED[key] ?? "", origin: "built-in" });
-    }
-  }
-  return settings;
+  const sources = { defaults: defaultsOf(config), outer: outer === null ? null : defaultsOf(outer) };
+  return [...view?.plainKeys ?? []].flatMap(([key, schema]) => {
+    const builtIn = reader.view(schema, undefined).default;
+    const setting = { name: key, otherName: view?.otherNames.get(key), builtIn };
+    const { value, origin } = pickSetting(setting, check, sources);
+    const followed = FOLLOWED[key];
+    return [
+      ...key === "maintenance_windows" ? explainConfigWindows(outer ?? config, reader) : [],
+      ...value !== undefined
+        ? explainValue(value, { schema, origin, path: [key] }, reader)
+        : followed === undefined
+        ? []
+        : [{ path: key, value: followed, origin }],
+    ];
+  });
 }
 
 /** The settings of the whole config, without `checks` and `defaults`. */
 export function explainConfig(config: JsonObject, reader: SchemaReader): readonly ExplainedSetting[] {
-  const settings: ExplainedSetting[] = [];
-  for (const [key, schema] of reader.view(reader.root, config).keys) {
-    if (LEFT_OUT.includes(key)) continue;
+  return [...reader.view(reader.root, config).keys].flatMap(([key, schema]) => {
+    if (LEFT_OUT.includes(key)) return [];
     const value = config[key] ?? reader.view(schema, undefined).default;
     const origin: ExplainedOrigin = key in config ? "config" : "built-in";
-    if (value !== undefined) {
-      const place = { schema, origin, path: [key] };
-      for (const setting of explainValue(value, place, reader)) settings.push(setting);
-    } else settings.push({ path: key, value: FOLLOWED[key] ?? "none", origin });
-  }
-  return settings;
+    return value === undefined
+      ? [{ path: key, value: FOLLOWED[key] ?? "none", origin }]
+      : [...explainValue(value, { schema, origin, path: [key] }, reader)];
+  });
 }
 
 export function explainChannels(config: JsonObject, reader: SchemaReader): readonly ExplainedSetting[] {
-  const schema = reader.root.properties?.["channels"];
-  const value = config["channels"];
+  return explainKey(config, "channels", reader);
+}
+
+function explainKey(config: JsonObject, key: string, reader: SchemaReader): readonly ExplainedSetting[] {
+  const schema = reader.root.properties?.[key];
+  const value = config[key];
   if (schema === undefined || value === undefined) return [];
-  return [...explainValue(value, { schema, origin: "config", path: ["channels"] }, reader)];
+  return [...explainValue(value, { schema, origin: "config", path: [key] }, reader)];
 }
 
 /** Keys for editors, and those that each check shows as its own. */
@@ -81,11 +74,8 @@ const LEFT_OUT: readonly string[] = ["$schema", "checks", "defaults"];
 
 /** The windows that the config has for all checks; those of a check come besides. */
 function explainConfigWindows(config: JsonObject, reader: SchemaReader): readonly ExplainedSetting[] {
-  const windows = config["maintenance_windows"];
-  const schema = reader.root.properties?.["maintenance_windows"];
-  if (windows === undefined || schema === undefined) return [];
-  const place = { schema, origin: "check", path: ["maintenance_windows"] } as const;
-  return [...explainValue(windows, place, reader)].map((setting) => ({ ...setting, origin: "config" }));
+  return explainKey(config, "maintenance_windows", reader)
+    .map((setting) => ({ ...setting, origin: "config" }));
 }
 
 /** Settings that take another one's value when they are not given. */
@@ -148,7 +138,10 @@ function holdsObjects(value: JsonObject, { otherKeys }: SchemaView, reader: Sche
   return reader.view(otherKeys, undefined).types.join() === "object";
 }
 
-function showValue(value: JsonValue, { view, path, reader }: Shown): string {
+function showValue(
+  value: JsonValue,
+  { view, path, reader }: Pick<Place, "path"> & { readonly view: SchemaView; readonly reader: SchemaReader },
+): string {
   const { format, otherKeys } = view;
   if (isObject(value) && otherKeys !== undefined) {
     const shown = Object.entries(value).map(([name, item]) => {
@@ -164,12 +157,6 @@ function showValue(value: JsonValue, { view, path, reader }: Shown): string {
   if (format !== "interval" || typeof value === "boolean") return text;
   const interval = parseInterval(typeof value === "number" ? value : String(value));
   return "ms" in interval ? `${text} (${exactDuration(interval.ms)})` : text;
-}
-
-interface Shown {
-  readonly view: SchemaView;
-  readonly path: ConfigPath;
-  readonly reader: SchemaReader;
 }
 
 /** Returns whether a text is a secret, or a part of one, that is in the config itself. */

@@ -89,9 +89,7 @@ export class FileUses {
 
   /** `null` if it doesn't exist, or can't be read. */
   #realPath(path: string): Promise<string | null> {
-    let real = this.#realPaths.get(path);
-    if (real === undefined) this.#realPaths.set(path, real = this.#follow(path));
-    return real;
+    return this.#realPaths.getOrInsertComputed(path, () => this.#follow(path));
   }
 
   async #follow(path: string): Promise<string | null> {

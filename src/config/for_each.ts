@@ -1,6 +1,6 @@
 import { didYouMean } from "./nearest.ts";
 import { type ConfigPath, type Problem, quoteValue } from "./problem.ts";
-import { isObject } from "./schema_view.ts";
+import { childrenOf, isObject } from "./schema_view.ts";
 import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
 
 interface ExpandedFile {
@@ -85,21 +85,15 @@ function expandCheck(
   const checks = new Map<string, JsonObject>();
   const uses = findUses(check, path);
   const named = eachIn(name);
-  const problems: Problem[] = [
-    ...named.map((key) => ({ key, path, at: "name" as const })),
-    ...uses,
-  ].filter(({ key }) => !forEach.keys.includes(key)).map(({ key, ...at }) =>
-    unknownKey(key, forEach.keys, at)
-  );
-  const stop = (message: string): MadeChecks => ({
-    problems: [...problems, { path: [...path, "for_each"], message }],
-    checks,
-    length,
-  });
+  const problems = [...named.map((key) => ({ key, path, at: "name" as const })), ...uses]
+    .filter(({ key }) => !forEach.keys.includes(key))
+    .map(({ key, ...at }) => unknownKey(key, forEach.keys, at));
   let length = 0;
-  if (forEach.count > countLeft) {
-    return stop(`expands to more than ${EXPANDED_CHECKS_MAX} checks`);
-  }
+  const stop = (message: string): MadeChecks => {
+    problems.push({ path: [...path, "for_each"], message });
+    return { problems, checks, length };
+  };
+  if (forEach.count > countLeft) return stop(`expands to more than ${EXPANDED_CHECKS_MAX} checks`);
   if (problems.length > 0) return { problems, checks, length };
   const used = new Set([...named, ...uses.map(({ key }) => key)]);
   const size = JSON.stringify(check).length;
@@ -110,9 +104,7 @@ function expandCheck(
       return { problems: [{ path: [...path, "for_each", index], message }], checks, length };
     }
     length += size + uses.reduce((sum, { key }) => sum + String(values[key]).length, 0);
-    if (length > lengthLeft) {
-      return stop(`expands to more than ${EXPANDED_LENGTH_MAX} characters`);
-    }
+    if (length > lengthLeft) return stop(`expands to more than ${EXPANDED_LENGTH_MAX} characters`);
     const own = replaceText(name, values);
     if (checks.has(own) || isTaken(own)) {
       const unused = forEach.keys.find((key) => !named.includes(key));
@@ -185,10 +177,7 @@ function findUses(
 ): readonly { readonly key: string; readonly path: ConfigPath }[] {
   if (typeof value === "string") return eachIn(value).map((key) => ({ key, path }));
   if (typeof value !== "object" || value === null) return [];
-  const entries: readonly (readonly [string | number, JsonValue])[] = Array.isArray(value)
-    ? [...value.entries()]
-    : Object.entries(value);
-  return entries.flatMap(([segment, item]) => findUses(item, [...path, segment]));
+  return [...childrenOf(value)].flatMap(([segment, item]) => findUses(item, [...path, segment]));
 }
 
 function replaceText(text: string, values: Values): string {

@@ -105,7 +105,9 @@ export function findFormatProblem(item: FormattedValue): Problem | null {
   return problem === null ? null : { path: item.path, ...problem };
 }
 
-type FormatCheck = (item: FormattedValue) => Pick<Problem, "message" | "hint"> | null;
+type FormatCheck = (item: FormattedValue) => Found;
+
+type Found = Pick<Problem, "message" | "hint"> | null;
 
 /** The rules of each format of `schemas/source.json`. A text never contains NUL: the system would not accept it. */
 const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
@@ -202,16 +204,19 @@ function texts(check: FormatCheck): FormatCheck {
 }
 
 function rule(accepts: (text: string) => boolean, message: string): FormatCheck {
-  return ({ value, written }) =>
-    accepts(String(value)) ? null : { message: `${quoteValue(written)} ${message}` };
+  return (item) => accepts(String(item.value)) ? null : refuse(item, message);
+}
+
+function refuse({ written }: Pick<FormattedValue, "written">, message: string, hint?: string): Found {
+  return { message: `${quoteValue(written)} ${message}`, hint };
 }
 
 /** The exact error would quote a secret. */
 function amount(noun: string, parse: (value: string | number) => object): FormatCheck {
-  return ({ value, written }) => {
-    const parsed = parse(value);
+  return (item) => {
+    const parsed = parse(item.value);
     if (!("problem" in parsed)) return null;
-    return { message: `${quoteValue(written)} ${value === written ? parsed.problem : `is not ${noun}`}` };
+    return refuse(item, item.value === item.written ? String(parsed.problem) : `is not ${noun}`);
   };
 }
 
@@ -219,20 +224,20 @@ function limit(format: LimitFormat): FormatCheck {
   return texts(amount(`a limit, expected ${LIMIT_FORMS[format]}`, (value) => parseLimit(value, format)));
 }
 
-function checkStatus({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
+function checkStatus(item: FormattedValue): Found {
+  const { value } = item;
   // The schema validates numbers.
   if (typeof value === "number" || /^[1-5]xx$/.test(value)) return null;
-  const message = 'is not a status, expected a code from 100 to 599 or a class such as "2xx"';
-  return { message: `${quoteValue(written)} ${message}`, ...statusHint(value) };
-}
-
-function statusHint(value: string): Pick<Problem, "hint"> {
-  if (/^([1-5]\d\d|null)$/.test(value)) return { hint: `write ${value} without quotes` };
-  return /^[1-5]xx$/i.test(value) ? { hint: `did you mean ${quoteValue(value.toLowerCase())}?` } : {};
+  const hint = /^([1-5]\d\d|null)$/.test(value)
+    ? `write ${value} without quotes`
+    : /^[1-5]xx$/i.test(value)
+    ? `did you mean ${quoteValue(value.toLowerCase())}?`
+    : undefined;
+  return refuse(item, 'is not a status, expected a code from 100 to 599 or a class such as "2xx"', hint);
 }
 
 /** Characters that end a header, or may be taken for its end (RFC 9110, 5.5). The value itself is not printed. */
-function checkHeaderValue({ value }: FormattedValue): Pick<Problem, "message"> | null {
+function checkHeaderValue({ value }: FormattedValue): Found {
   // deno-lint-ignore no-control-regex
   const found = /[\u0000-\u0008\u000a-\u001f\u007f]/.exec(String(value));
   if (found === null) return null;
@@ -240,20 +245,14 @@ function checkHeaderValue({ value }: FormattedValue): Pick<Problem, "message"> |
   return { message: `the value contains the control character U+${code}, not allowed in headers` };
 }
 
-function checkUrl(
-  { value, written, mayHoldFields = false }: FormattedValue,
-): Pick<Problem, "message" | "hint"> | null {
+function checkUrl({ value, written, mayHoldFields = false }: FormattedValue): Found {
   const text = String(value);
   const shown = hideInAddress(String(written));
   const url = URL.parse(text);
   const isWeb = url !== null && (url.protocol === "http:" || url.protocol === "https:");
   // The URL parser skips any number of slashes, and line breaks and tabs.
   if (mayHoldFields && hasFields(/^[^/\\]*[/\\\s]*[^/\\?#]*/.exec(text)?.[0] ?? "")) {
-    return {
-      message: `${
-        quoteValue(written)
-      } has a field in its scheme, host or port, expected one in path or query`,
-    };
+    return refuse({ written }, "has a field in its scheme, host or port, expected one in path or query");
   }
   if (isWeb && /^https?:\/\//i.test(text.trim())) return null;
   const expected = "expected one that begins with http:// or https://";
@@ -272,62 +271,56 @@ function checkUrl(
 /** One mailbox in the syntax of RFC 5321, without quoting: accepted by all SMTP servers. */
 const ADDRESS = /^[^\s@<>()[\],;:\\"\p{Cc}]+@[^\s@<>(),;\\"\p{Cc}]+$/u;
 
-function checkListenAddress({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
-  const text = String(value);
+function checkListenAddress(item: FormattedValue): Found {
+  const text = String(item.value);
   if (parseListenAddress(text) !== null) return null;
-  return {
-    message: `${quoteValue(written)} is not an IP address with a port, expected one such as 127.0.0.1:9797`,
-    ...value === written && /^:?\d+$/.test(text) &&
-      { hint: `for this machine only, write ${quoteValue(`127.0.0.1:${text.replace(":", "")}`)}` },
-  };
+  const hint = item.value === item.written && /^:?\d+$/.test(text)
+    ? `for this machine only, write ${quoteValue(`127.0.0.1:${text.replace(":", "")}`)}`
+    : undefined;
+  return refuse(item, "is not an IP address with a port, expected one such as 127.0.0.1:9797", hint);
 }
 
-function checkHost({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
-  const text = String(value);
+function checkHost(item: FormattedValue): Found {
+  const text = String(item.value);
   // An empty one is the schema's business.
   if (text === "") return null;
   if (/^(?:[^:]*|\[[^\]]*\]):\d*$/.test(text)) {
-    return {
-      message: `${quoteValue(written)} contains a port, expected only the host`,
-      hint: 'write it in "port"',
-    };
+    return refuse(item, "contains a port, expected only the host", 'write it in "port"');
   }
-  if (/^[^\s/@?#\p{Cc}]+$/u.test(text)) return null;
-  return {
-    message: `${quoteValue(written)} is not a host, expected a name or IP address`,
-  };
+  return /^[^\s/@?#\p{Cc}]+$/u.test(text)
+    ? null
+    : refuse(item, "is not a host, expected a name or IP address");
 }
 
-function checkText({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
-  if (!String(value).includes("\0")) return null;
-  return { message: `${quoteValue(written)} contains a NUL character, expected none` };
+function checkText(item: FormattedValue): Found {
+  return String(item.value).includes("\0") ? refuse(item, "contains a NUL character, expected none") : null;
 }
 
 /** Values that are needed before secrets are read: paths of included files, tags, names of channels. */
-function checkKnown({ written }: FormattedValue): Pick<Problem, "message"> | null {
-  if (!holdsSecret(written)) return null;
-  return { message: `${quoteValue(written)} contains a placeholder, expected plain text` };
+function checkKnown(item: FormattedValue): Found {
+  return holdsSecret(item.written) ? refuse(item, "contains a placeholder, expected plain text") : null;
 }
 
-function checkFileName(item: FormattedValue): Pick<Problem, "message" | "hint"> | null {
-  if (!String(item.value).includes("/")) return checkText(item);
-  return {
-    message: `${quoteValue(item.written)} contains a slash, expected a pattern of file names`,
-    hint: 'write the directory in "path"',
-  };
+function checkFileName(item: FormattedValue): Found {
+  return String(item.value).includes("/")
+    ? refuse(item, "contains a slash, expected a pattern of file names", 'write the directory in "path"')
+    : checkText(item);
 }
 
-function checkInclude(item: FormattedValue): Pick<Problem, "message" | "hint"> | null {
+function checkInclude(item: FormattedValue): Found {
   if (!String(item.value).includes("**")) return checkKnown(item) ?? checkText(item);
-  return {
-    message: `${quoteValue(item.written)} contains "**", expected * for characters of one name`,
-    hint: "write each level, such as conf.d/*/*.jsonc",
-  };
+  const message = 'contains "**", expected * for characters of one name';
+  return refuse(item, message, "write each level, such as conf.d/*/*.jsonc");
 }
 
-function findUnknownField({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
+function findUnknownField({ value, written }: FormattedValue): Found {
   const [unknown] = unknownFields(String(value));
-  if (unknown === undefined) return findUnknownFilter({ value, written });
+  if (unknown === undefined) {
+    const [filter] = unknownFilters(String(value));
+    if (filter === undefined) return null;
+    const shown = value === written ? ` ${quoteValue(filter)}` : "";
+    return { message: `unknown filter${shown} of a field, expected ${FILTER_FORMS}` };
+  }
   const expected = `expected one of ${TEMPLATE_FIELDS.join(", ")}`;
   // Values of a file or a variable are not printed.
   if (value !== written) {
@@ -339,17 +332,8 @@ function findUnknownField({ value, written }: FormattedValue): Pick<Problem, "me
   };
 }
 
-function findUnknownFilter(
-  { value, written }: Pick<FormattedValue, "value" | "written">,
-): Pick<Problem, "message"> | null {
-  const [unknown] = unknownFilters(String(value));
-  if (unknown === undefined) return null;
-  const filter = value === written ? ` ${quoteValue(unknown)}` : "";
-  return { message: `unknown filter${filter} of a field, expected ${FILTER_FORMS}` };
-}
-
 /** A body that is to be JSON is JSON with any values in its fields. */
-function checkBody({ value, written, parent }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
+function checkBody({ value, written, parent }: FormattedValue): Found {
   const headers = parent?.["headers"];
   const { escape, isJson } = bodyRuleOf(isObject(headers) ? headers : {});
   if (!isJson) return null;
@@ -371,15 +355,11 @@ function checkBody({ value, written, parent }: FormattedValue): Pick<Problem, "m
   }
 }
 
-function checkTimeOfDay({ path, value, written }: FormattedValue): Pick<Problem, "message"> | null {
-  const minute = minuteOfDay(String(value));
-  const isEnd = path.at(-1) === "to";
+function checkTimeOfDay(item: FormattedValue): Found {
+  const minute = minuteOfDay(String(item.value));
+  const isEnd = item.path.at(-1) === "to";
   if (minute !== null && (isEnd || minute < 24 * 60)) return null;
-  return {
-    message: `${quoteValue(written)} is not a time of day, expected one from "00:00" to "${
-      isEnd ? "24:00" : "23:59"
-    }"`,
-  };
+  return refuse(item, `is not a time of day, expected one from "00:00" to "${isEnd ? "24:00" : "23:59"}"`);
 }
 
 /** The last digits of a day that does not exist differ once it is read. */
@@ -389,14 +369,11 @@ function isDate(text: string): boolean {
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(`${day}T${time}`);
 }
 
-function checkTimeZone({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
+function checkTimeZone({ value, written }: FormattedValue): Found {
   if (isTimeZone(String(value))) return null;
-  const expected = 'expected a name such as "Europe/Zurich" or "UTC"';
+  const message = 'is not a time zone, expected a name such as "Europe/Zurich" or "UTC"';
   const meant = value === written ? nearestZone(String(value)) : undefined;
-  return {
-    message: `${quoteValue(written)} is not a time zone, ${expected}`,
-    hint: meant && `did you mean ${quoteValue(meant)}?`,
-  };
+  return refuse({ written }, message, meant && `did you mean ${quoteValue(meant)}?`);
 }
 
 /** Returns the time zone of a config, if it is valid, else that of the machine. */
@@ -410,12 +387,8 @@ const knownZones = new Map<string, boolean>();
 const KNOWN_ZONES_MAX = 1000;
 
 function isTimeZone(name: string): boolean {
-  let answer = knownZones.get(name);
-  if (answer === undefined) {
-    if (knownZones.size === KNOWN_ZONES_MAX) knownZones.clear();
-    knownZones.set(name, answer = lookUpZone(name));
-  }
-  return answer;
+  if (knownZones.size === KNOWN_ZONES_MAX && !knownZones.has(name)) knownZones.clear();
+  return knownZones.getOrInsertComputed(name, lookUpZone);
 }
 
 /** No zone of the database has so long a name. */
@@ -444,9 +417,7 @@ function nearestZone(name: string): string | undefined {
 }
 
 /** Validates a key of a JSON template: a field chooses one of the values below it, and is the only key. */
-function findChoiceProblem(
-  { value, parent = {} }: Pick<FormattedValue, "value" | "parent">,
-): Pick<Problem, "message" | "hint"> | null {
+function findChoiceProblem({ value, parent = {} }: Pick<FormattedValue, "value" | "parent">): Found {
   const key = String(value);
   if (!hasFields(key)) return null;
   const shown = quoteValue(key);

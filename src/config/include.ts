@@ -1,11 +1,11 @@
 import { describeFileError } from "../shared/describe_error.ts";
-import type { Files } from "../domain/files.ts";
+import type { FileFacts } from "../domain/files.ts";
 import type { System } from "../domain/system.ts";
 import { findMatches, isGlob } from "./glob.ts";
 import { type ConfigFile, openConfigFile } from "./config_file.ts";
 import { ConfigError, type ConfigPath, type Problem, quoteValue, type Source } from "./problem.ts";
 import { holdsSecret } from "./placeholders.ts";
-import { childOf, isObject } from "./schema_view.ts";
+import { isObject, valueAt } from "./schema_view.ts";
 import { absolutePath, CONFIG_BYTES_MAX, readSource } from "./source.ts";
 
 export interface Included {
@@ -64,13 +64,9 @@ function includesOf({ value, written }: ConfigFile): readonly Entry[] {
   const entries = Array.isArray(include) ? include : [include];
   return entries.flatMap((text, index): readonly Entry[] => {
     const path = Array.isArray(include) ? ["include", index] : ["include"];
-    const shown = Array.isArray(include) ? childOf(written["include"], index) : written["include"];
-    return typeof text !== "string" || !isReadable(text) || holdsSecret(shown) ? [] : [{ text, path }];
+    const isReadable = typeof text === "string" && text !== "" && !/\0|\*\*/.test(text);
+    return isReadable && !holdsSecret(valueAt(written, path)) ? [{ text, path }] : [];
   });
-}
-
-function isReadable(text: string): boolean {
-  return text !== "" && !text.includes("\0") && !text.includes("**");
 }
 
 /** A file on the way from the config to an included one. */
@@ -108,7 +104,7 @@ class IncludeReader implements Included {
 
   async read(): Promise<void> {
     const { path, label } = this.#config.source;
-    const real = path === null ? null : await realPathOf(path, this.#options.system.files);
+    const real = path === null ? null : await unlessDenied(this.#options.system.files.realPath(path));
     try {
       await this.#readIncludesOf(this.#config, [{ path: real, label }]);
     } catch (error) {
@@ -120,13 +116,10 @@ class IncludeReader implements Included {
     for (const entry of includesOf(file)) {
       const at = { path: entry.path, source: file.source };
       if (++this.#entries > INCLUDE_ENTRIES_MAX) {
-        this.#stop(
-          at,
-          `is one of more than ${INCLUDE_ENTRIES_MAX} paths and patterns`,
-        );
+        this.#stop(at, `is one of more than ${INCLUDE_ENTRIES_MAX} paths and patterns`);
       }
-      const isListed = !isGlob(entry.text) &&
-        await this.#isDirectory(absolutePath(entry.text, file.source.directory));
+      const place = absolutePath(entry.text, file.source.directory);
+      const isListed = !isGlob(entry.text) && (await this.#statOf(place))?.kind === "directory";
       const pattern = isListed ? `${entry.text.replace(/\/+$/, "")}/*` : entry.text;
       const isMatched = isGlob(pattern);
       const found = isMatched ? await this.#match(pattern, file.source, at) : [pattern];
@@ -154,20 +147,15 @@ class IncludeReader implements Included {
     return matches.paths;
   }
 
-  async #isDirectory(path: string): Promise<boolean> {
-    try {
-      return (await this.#options.system.files.stat(path)).kind === "directory";
-    } catch (error) {
-      if (error instanceof Deno.errors.NotCapable) throw error;
-      return false;
-    }
+  async #statOf(path: string): Promise<FileFacts | null> {
+    return await unlessDenied(this.#options.system.files.stat(path));
   }
 
   async #addDirectory(directory: string, at: Place): Promise<void> {
     if (this.#directories.has(directory)) return;
     this.#directories.add(directory);
-    const mode = await modeOf(directory, this.#options.system.files);
-    if (mode === null || (mode & 0o002) === 0) return;
+    const mode = (await this.#statOf(directory))?.mode ?? 0;
+    if ((mode & 0o002) === 0) return;
     this.warnings.push({
       ...at,
       message: `every user of this machine can add files to the directory ${
@@ -181,7 +169,7 @@ class IncludeReader implements Included {
     const { system, named, withoutSecrets } = this.#options;
     const absolute = absolutePath(path, includer.directory);
     const label = labelOf(path, includer.label);
-    const real = await realPathOf(absolute, system.files);
+    const real = await unlessDenied(system.files.realPath(absolute));
     const place = real === null ? -1 : chain.findIndex((link) => link.path === real);
     // A pattern such as *.jsonc may match its own file.
     if (isMatched && place === chain.length - 1 && place >= 0) return;
@@ -193,10 +181,8 @@ class IncludeReader implements Included {
     }
     if (real !== null && this.#seen.has(real)) return;
     if (chain.length > INCLUDE_DEPTH_MAX) {
-      this.problems.push({
-        ...at,
-        message: `includes ${quoteValue(label)}, nested more than ${INCLUDE_DEPTH_MAX} levels deep`,
-      });
+      const message = `includes ${quoteValue(label)}, nested more than ${INCLUDE_DEPTH_MAX} levels deep`;
+      this.problems.push({ ...at, message });
       return;
     }
     if (this.files.length > INCLUDED_FILES_MAX) {
@@ -208,7 +194,7 @@ class IncludeReader implements Included {
       source = await readSource({ path: absolute, named, label }, system);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      for (const problem of this.#toProblems(error, at)) this.problems.push(problem);
+      this.problems.push(...this.#toProblems(error, at));
       return;
     }
     const checkSize = (length: number): void => {
@@ -231,13 +217,8 @@ class IncludeReader implements Included {
   /** A file that is not text has its own location; others are reported at the entry that includes them. */
   #toProblems({ message, hint, problems, source, cause }: ConfigError, at: Place): readonly Problem[] {
     if (source !== null) {
-      return problems.map(({ message, offset }) => ({
-        path: [],
-        source,
-        offset,
-        message,
-        hint: hint ?? undefined,
-      }));
+      const place = { path: [], source, hint: hint ?? undefined };
+      return problems.map(({ message, offset }) => ({ ...place, offset, message }));
     }
     const words = `${message.charAt(0).toLowerCase()}${message.slice(1)}`;
     // A hint for making a config is no help here, and an included file is trusted as the config is.
@@ -257,20 +238,10 @@ interface Way {
 
 type Place = Pick<Problem, "path" | "source">;
 
-/** `null` if there is none; reading the file returns the error. */
-async function realPathOf(path: string, files: Files): Promise<string | null> {
+/** `null` if a look fails; reading the file returns the error. A missing permission is thrown. */
+async function unlessDenied<T>(look: Promise<T>): Promise<T | null> {
   try {
-    return await files.realPath(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) throw error;
-    return null;
-  }
-}
-
-/** `null` if the system has none, or there is no directory. */
-async function modeOf(directory: string, files: Files): Promise<number | null> {
-  try {
-    return (await files.stat(directory)).mode;
+    return await look;
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
     return null;

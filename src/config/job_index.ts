@@ -4,7 +4,7 @@ import { readIncluded } from "./include.ts";
 import { type ConfigFile, openConfigFile } from "./config_file.ts";
 import { createPlacer } from "./positions.ts";
 import { ConfigError, quoteValue, type Source } from "./problem.ts";
-import { createSchemaReader, isObject } from "./schema_view.ts";
+import { childOf, createSchemaReader, isObject, membersOf } from "./schema_view.ts";
 import { findSecrets } from "./secrets.ts";
 import { absolutePath, type ConfigLocation, readSource } from "./source.ts";
 import { postgresIn, type PostgresSettings } from "./postgres_settings.ts";
@@ -32,7 +32,7 @@ export async function readJobIndex(location: ConfigLocation, system: System): Pr
   refuseUnusable(config);
   const { files } = await readIncluded(config, { system, named: location.named, withoutSecrets: false });
   const reader = createSchemaReader(monitorSchema);
-  const state = isObject(config.value) ? config.value["state"] : undefined;
+  const state = childOf(config.value, "state");
   return {
     source,
     // The first of duplicate names counts; validate reports them.
@@ -61,7 +61,6 @@ function refuseUnusable({ source, written, problems, isUnresolved }: ConfigFile)
 }
 
 function kindsIn({ value }: ConfigFile): readonly (readonly [name: string, kind: unknown])[] {
-  const checks = isObject(value) ? value["checks"] : undefined;
-  if (!isObject(checks)) return [];
-  return Object.entries(checks).map(([name, check]) => [name, isObject(check) ? check["kind"] : undefined]);
+  return membersOf(childOf(value, "checks"))
+    .map(([name, check]) => [name, isObject(check) ? check["kind"] : undefined]);
 }

@@ -69,11 +69,6 @@ export interface LoadOptions extends ReadOptions {
 
 export type LoadedConfig = Readonly<Awaited<ReturnType<typeof readAndResolve>>>;
 
-interface WrittenFile {
-  readonly source: Source;
-  readonly written: JsonObject;
-}
-
 /** @throws {ConfigError} If it can't be read or has errors; the error has all of them with their locations. */
 export async function loadConfig(
   location: ConfigLocation,
@@ -285,10 +280,7 @@ function createLackFinder(lacks: readonly Problem[]): (path: ConfigPath) => read
   const found = new Map<string, string[]>();
   for (const { path, message } of lacks) {
     for (let depth = 1; depth <= path.length; depth++) {
-      const key = JSON.stringify(path.slice(0, depth));
-      const messages = found.get(key);
-      if (messages === undefined) found.set(key, [message]);
-      else messages.push(message);
+      found.getOrInsertComputed(JSON.stringify(path.slice(0, depth)), () => []).push(message);
     }
   }
   return (path) => found.size === 0 ? [] : found.get(JSON.stringify(path)) ?? [];
@@ -304,12 +296,6 @@ function kindPath(name: string): ConfigPath {
   return ["checks", name, "kind"];
 }
 
-interface OutputClashes {
-  /** @throws {ConfigError} If the HTML report or the metrics would overwrite a required file. */
-  refuseClashes(): Promise<void>;
-  clashOf(file: string): Promise<string | null>;
-}
-
 function createFileUses(
   read: ReadConfig,
   { resolved, system: { files }, options }: {
@@ -317,7 +303,7 @@ function createFileUses(
     readonly system: System;
     readonly options: LoadOptions;
   },
-): OutputClashes {
+) {
   const { source, main, place, refuse } = read;
   const { statePath, report, metrics } = resolved;
   const clashOptions = { files, label: source.label, place };
@@ -327,6 +313,7 @@ function createFileUses(
     return listUsedFiles(read, resolved, usedState);
   };
   return {
+    /** @throws {ConfigError} If the HTML report or the metrics would overwrite a required file. */
     refuseClashes: async () => {
       if (report === null && metrics === null) return;
       const outputs = [
@@ -335,7 +322,7 @@ function createFileUses(
       ].filter(({ path }) => !main.isUnresolved(path));
       refuse(await findFileClashes(outputs, await usedFiles(), clashOptions));
     },
-    clashOf: async (file) => {
+    clashOf: async (file: string) => {
       const uses = new FileUses(clashOptions);
       for (const used of await usedFiles()) await uses.add(used);
       if (metrics !== null) await uses.add({ file: metrics.path, of: ["metrics", "path"] });
@@ -359,7 +346,7 @@ function listUsedFiles(
   ];
 }
 
-function toWrittenFile({ source, written }: ValidatedFile): WrittenFile {
+function toWrittenFile({ source, written }: ValidatedFile): Pick<ValidatedFile, "source" | "written"> {
   return { source, written };
 }
 
@@ -371,25 +358,26 @@ function configFiles({ source: { path, label } }: ConfigFile, config: ValidatedF
 
 /** Redacts titles, descriptions and runbooks: messages and outputs print them without a further check. */
 function withoutSecretsInTexts(checks: readonly Check[], redact: Redact): readonly Check[] {
-  return checks.map((check) => ({
-    ...check,
-    ...check.title !== undefined && { title: redact(check.title) },
-    ...check.description !== undefined && { description: redact(check.description) },
-    ...check.runbook !== undefined && { runbook: redact(check.runbook) },
-  }));
+  return checks.map((check) => redacted(check, redact));
 }
 
-function withoutSecretsInPage({ announcements, groups, url, ...texts }: Page, redact: Redact): Page {
-  const redacted = <Texts extends Pick<Page, "title" | "description">>(texts: Texts): Texts => ({
-    ...texts,
-    ...texts.title !== undefined && { title: redact(texts.title) },
-    ...texts.description !== undefined && { description: redact(texts.description) },
-  });
+interface Texts {
+  readonly title?: string;
+  readonly description?: string;
+  readonly runbook?: string;
+}
+
+function redacted<Item extends Texts>(item: Item, redact: Redact): Item {
+  const texts = (["title", "description", "runbook"] as const)
+    .flatMap((key) => item[key] === undefined ? [] : [[key, redact(item[key])]]);
+  return { ...item, ...Object.fromEntries(texts) };
+}
+
+function withoutSecretsInPage(page: Page, redact: Redact): Page {
   return {
-    ...url !== undefined && { url },
-    ...redacted(texts),
-    announcements: announcements.map((note) => ({ ...note, text: redact(note.text) })),
-    groups: groups.map(redacted),
+    ...redacted(page, redact),
+    announcements: page.announcements.map((note) => ({ ...note, text: redact(note.text) })),
+    groups: page.groups.map((group) => redacted(group, redact)),
   };
 }
 

@@ -4,7 +4,7 @@ import { permissionsOfTls, type RequiredPermissions } from "../domain/runtime_pe
 import type { PostgresPlace } from "../domain/stores.ts";
 import type { System } from "../domain/system.ts";
 import { describeFileError } from "../shared/describe_error.ts";
-import { readRegularFile } from "../shared/regular_file.ts";
+import { readText } from "../shared/regular_file.ts";
 import { namedInPlaceholders, substitute } from "./placeholders.ts";
 import { parseInterval } from "./quantities.ts";
 import { parseDatabaseHost, type PostgresSettings, settingsOf } from "./postgres_settings.ts";
@@ -12,18 +12,16 @@ import { isObject } from "./schema_view.ts";
 import { absolutePath } from "./source.ts";
 import type { JsonObject } from "./syntax.ts";
 
-interface UrlProblem {
-  readonly message: string;
-  readonly hint: string;
-}
-
 const URL_FORM = "postgres://USER@HOST[:PORT]/DATABASE";
 
 /** The query parameters of a URL; a password comes from one of the last two. */
 const PARAMETERS = ["ca_file", "schema", "prepare", "password_env", "password_file"];
 
 /** Parses `postgres://USER@HOST:PORT,…/DATABASE?…`. */
-export function parsePostgresUrl(text: string, directory: string): PostgresSettings | UrlProblem {
+export function parsePostgresUrl(
+  text: string,
+  directory: string,
+): PostgresSettings | { readonly message: string; readonly hint: string } {
   const [, login = "", hosts = "", database = "", query = ""] =
     /^postgres(?:ql)?:\/\/(?:([^/?#]*)@)?([^/?#]*)\/([^/?#]*)(?:\?(.*))?$/is.exec(text) ?? [];
   if (login.includes(":")) {
@@ -109,13 +107,9 @@ export async function openPostgresPlace(
 
 async function readAuthority(path: string, files: System["files"]): Promise<string> {
   try {
-    return new TextDecoder().decode(
-      (await readRegularFile(path, { files, bytesMax: CA_FILE_BYTES_MAX })).bytes,
-    );
-  } catch (error) {
-    throw new MissingSettingError(`ca_file "${path}": ${describeFileError(error, { path })}`, {
-      cause: error,
-    });
+    return await readText(path, { files, bytesMax: CA_FILE_BYTES_MAX });
+  } catch (cause) {
+    throw new MissingSettingError(`ca_file "${path}": ${describeFileError(cause, { path })}`, { cause });
   }
 }
 

@@ -4,6 +4,7 @@ import { readRegularFile } from "../shared/regular_file.ts";
 import type { Files } from "../domain/files.ts";
 import type { System } from "../domain/system.ts";
 import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
+import { childrenOf } from "./schema_view.ts";
 import { absolutePath } from "./source.ts";
 import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
 
@@ -75,12 +76,9 @@ function* escapesIn(text: string, from: number): Generator<Placeholder> {
   }
 }
 
-interface NamedInPlaceholders {
-  readonly variables: readonly string[];
-  readonly files: readonly string[];
-}
-
-export function namedInPlaceholders(config: JsonValue): NamedInPlaceholders {
+export function namedInPlaceholders(
+  config: JsonValue,
+): { readonly variables: readonly string[]; readonly files: readonly string[] } {
   const named = findPlaceholders(config).found.flatMap(({ text }) => [...placeholdersIn(text)]);
   const ofKind = (wanted: string): readonly string[] => [
     ...new Set(named.flatMap(({ kind, name }) => kind === wanted ? [name] : [])),
@@ -147,12 +145,7 @@ type Reason = Pick<Problem, "message" | "isLack" | "denied">;
 
 type Resolver = (kind: string, name: string) => Answer | Promise<Answer>;
 
-interface ResolvedText extends Pick<Substitution, "resolved" | "parts"> {
-  readonly reasons: readonly Reason[];
-  readonly textWarnings: readonly string[];
-}
-
-async function resolveText(text: string, resolve: Resolver): Promise<ResolvedText> {
+async function resolveText(text: string, resolve: Resolver) {
   const reasons: Reason[] = [];
   const textWarnings: string[] = [];
   const parts: { value: string; start: number }[] = [];
@@ -190,9 +183,10 @@ function createResolver(options: PlaceholderOptions): Resolver {
   let errorCount = 0;
   return async (kind, name) => {
     if (errorCount === PROBLEMS_MAX) return null;
-    let answer = kind === "env" ? readVariable(name, options) : files.get(name);
-    if (answer === undefined) files.set(name, answer = readSecretFile(name, options));
-    const confirmed = await answer;
+    const confirmed =
+      await (kind === "env"
+        ? readVariable(name, options)
+        : files.getOrInsertComputed(name, () => readSecretFile(name, options)));
     if (confirmed !== null && "reason" in confirmed && confirmed.reason.isLack !== true) errorCount++;
     return confirmed;
   };
@@ -231,11 +225,6 @@ async function readSecretFile(name: string, options: PlaceholderOptions): Promis
   }
 }
 
-interface PlaceholderText {
-  readonly path: ConfigPath;
-  readonly text: string;
-}
-
 const SOURCE_NAMES: Readonly<Record<string, string>> = { env: "environment variable", file: "file" };
 
 /**
@@ -265,10 +254,8 @@ function warnOfLookAlikes(path: ConfigPath, text: string): readonly Problem[] {
   return [...others, ...found];
 }
 
-function findPlaceholders(
-  config: JsonValue,
-): { readonly found: readonly PlaceholderText[]; readonly warnings: Problem[] } {
-  const found: PlaceholderText[] = [];
+function findPlaceholders(config: JsonValue) {
+  const found: { readonly path: ConfigPath; readonly text: string }[] = [];
   const warnings: Problem[] = [];
   const path: (string | number)[] = [];
   const walk = (value: JsonValue): void => {
@@ -276,16 +263,10 @@ function findPlaceholders(
       if (!value.includes("${")) return;
       if (placeholdersIn(value).next().done !== true) found.push({ path: [...path], text: value });
       for (const warning of warnOfLookAlikes(path, value)) warnings.push(warning);
-    } else if (Array.isArray(value)) {
-      for (const [index, item] of value.entries()) {
-        path.push(index);
-        walk(item);
-        path.pop();
-      }
     } else if (typeof value === "object" && value !== null) {
-      for (const name of Object.keys(value)) {
-        path.push(name);
-        walk(value[name] ?? null);
+      for (const [segment, item] of childrenOf(value)) {
+        path.push(segment);
+        walk(item);
         path.pop();
       }
     }

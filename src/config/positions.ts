@@ -76,9 +76,7 @@ function createLocator(text: string): (path: ConfigPath, at: "name" | "value") =
     let value = tokens.offset();
     let found = value;
     for (const segment of path) {
-      let entries = containers.get(value);
-      if (entries === undefined) containers.set(value, entries = readEntries(value));
-      const entry = entries.get(segment);
+      const entry = containers.getOrInsertComputed(value, readEntries).get(segment);
       if (entry === undefined) break;
       value = entry.value;
       found = entry[at];

@@ -276,12 +276,10 @@ class Resolver {
 
   #maintenanceWindows(own: readonly config.Window[]): readonly MaintenanceWindow[] {
     const all = (this.#outer ?? this).#windowsOfAll();
-    let joined = this.#joinedWindows.get(own);
-    if (joined === undefined) {
-      joined = own.length === 0 ? all : [...all, ...readWindows(own, this.#options)];
-      this.#joinedWindows.set(own, joined);
-    }
-    return joined;
+    return this.#joinedWindows.getOrInsertComputed(
+      own,
+      () => own.length === 0 ? all : [...all, ...readWindows(own, this.#options)],
+    );
   }
 
   #windowsOfAll(): readonly MaintenanceWindow[] {
@@ -300,10 +298,10 @@ class Resolver {
   }
 
   #sharedTimes(cron: string, timeZone = this.#options.timeZone()): CronTimes {
-    const key = JSON.stringify([cron, timeZone]);
-    let times = this.#times.get(key);
-    if (times === undefined) this.#times.set(key, times = this.#timesOf(cron, timeZone));
-    return times;
+    return this.#times.getOrInsertComputed(
+      JSON.stringify([cron, timeZone]),
+      () => this.#timesOf(cron, timeZone),
+    );
   }
 
   #timesOf(expression: string, timeZone: string): CronTimes {
@@ -339,10 +337,9 @@ class Resolver {
     { items, path }: { readonly items: Schema; readonly path: ConfigPath },
   ): readonly Channel[] {
     const { reader, directory, outer, lacksAt, channels: named } = this.#options;
-    let keyed = this.#keyed.get(written);
-    if (keyed === undefined) {
+    return this.#keyed.getOrInsertComputed(written, () => {
       const otherDirectory = outer === undefined || outer.options.directory === directory ? null : directory;
-      keyed = channels.flatMap((channel, index): Channel | readonly Channel[] => {
+      return channels.flatMap((channel, index): Channel | readonly Channel[] => {
         const asWritten = written[index];
         if (typeof channel === "string") return named.get(String(asWritten)) ?? [];
         const { hours: _hours, ...rest } = channel;
@@ -355,9 +352,7 @@ class Resolver {
         const lacks = lacksAt?.([...path, index]) ?? [];
         return { ...use, key, ...(lacks.length > 0 && { lack: describeLacks(lacks) }) };
       });
-      this.#keyed.set(written, keyed);
-    }
-    return keyed;
+    });
   }
 
   resolveSummary(
@@ -425,19 +420,12 @@ class Resolver {
   }
 
   #settingsOf(view: SchemaView): readonly Setting[] {
-    let keys = this.#settings.get(view);
-    if (keys === undefined) {
-      keys = [...view.plainKeys].map(([name, schema]) =>
-        this.#readSetting({ name, otherName: view.otherNames.get(name) }, schema)
-      );
-      this.#settings.set(view, keys);
-    }
-    return keys;
-  }
-
-  #readSetting(names: Omit<NamedSetting, "builtIn">, schema: Schema): Setting {
-    const view = this.#options.reader.view(schema, undefined);
-    return { ...names, target: resolvedName(names.name, view), schema, builtIn: view.default };
+    return this.#settings.getOrInsertComputed(view, () =>
+      [...view.plainKeys].map(([name, schema]) => {
+        const key = this.#options.reader.view(schema, undefined);
+        const otherName = view.otherNames.get(name);
+        return { name, otherName, target: resolvedName(name, key), schema, builtIn: key.default };
+      }));
   }
 }
 

@@ -1,7 +1,8 @@
 import type { CronTimes } from "../domain/schedule.ts";
+import { channelEntries } from "./channel_uses.ts";
 import { isPlaceholder } from "./placeholders.ts";
 import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
-import { type FormattedValue, isObject, type SchemaReader, valueAt } from "./schema_view.ts";
+import { type FormattedValue, isObject, membersOf, type SchemaReader, valueAt } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 
 /** Parses a cron expression; `null`: it never matches a time. Throws if it is none. */
@@ -32,20 +33,14 @@ export function findDoubleNames(written: JsonObject, reader: SchemaReader): read
 }
 
 function ownersOf(written: JsonObject): readonly ConfigPath[] {
-  const checks = written["checks"];
-  return [["defaults"], ...isObject(checks) ? Object.keys(checks).map((name) => ["checks", name]) : []];
+  return [["defaults"], ...membersOf(written["checks"]).map(([name]) => ["checks", name])];
 }
 
 /** Returns whether a file has maintenance windows, or channels with `hours`. */
 export function hasWindows(written: JsonObject): boolean {
-  const { checks, channels } = written;
-  const owners = [written, written["defaults"], ...isObject(checks) ? Object.values(checks) : []];
-  const hasHours = (channel: JsonValue): boolean => isObject(channel) && "hours" in channel;
-  return isObject(channels) && Object.values(channels).some(hasHours) || owners.some((owner) => {
-    if (!isObject(owner)) return false;
-    const notifications = owner["notifications"];
-    return "maintenance_windows" in owner || Array.isArray(notifications) && notifications.some(hasHours);
-  });
+  const has = (owner: JsonValue | undefined, key: string): boolean => isObject(owner) && key in owner;
+  return [[], ...ownersOf(written)].some((owner) => has(valueAt(written, owner), "maintenance_windows")) ||
+    channelEntries(written).some(({ path, entry }) => path[0] !== "summary" && has(entry, "hours"));
 }
 
 function problemsOf(schedule: JsonObject, path: ConfigPath): readonly Problem[] {

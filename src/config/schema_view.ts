@@ -74,13 +74,9 @@ export function createSchemaReader(root: Schema): SchemaReader {
   const views = VIEWS.getOrInsertComputed(root, () => new WeakMap());
 
   const view = (schema: Schema, value: JsonValue | undefined): SchemaView => {
-    let kept = views.get(schema);
-    if (kept === undefined) views.set(schema, kept = keepViews(schema, root));
-    if (kept.only !== null) return kept.only;
-    const kind = kindOf(value);
-    let found = kept.byKind.get(kind);
-    if (found === undefined) kept.byKind.set(kind, found = merge(collect(schema, kind, root)));
-    return found;
+    const kept = views.getOrInsertComputed(schema, () => keepViews(schema, root));
+    return kept.only ??
+      kept.byKind.getOrInsertComputed(kindOf(value), (kind) => merge(collect(schema, kind, root)));
   };
 
   const at = (config: JsonValue, path: ConfigPath): SchemaView | undefined => {
@@ -129,6 +125,16 @@ export function childOf(value: JsonValue | undefined, segment: string | number):
 
 export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The keys or indexes of an object or a list, with their values. */
+export function childrenOf(value: JsonObject | JsonValue[]): Iterable<[string | number, JsonValue]> {
+  return Array.isArray(value) ? value.entries() : Object.entries(value);
+}
+
+/** The names and values of an object; anything else has none. */
+export function membersOf(value: JsonValue | undefined): readonly [name: string, value: JsonValue][] {
+  return isObject(value) ? Object.entries(value) : [];
 }
 
 function kindOf(value: JsonValue | undefined): string {

@@ -21,8 +21,7 @@ export function createConfigPlacer(files: readonly ConfigFile[]): (problem: Prob
   const templates = new Map(files.flatMap((file) => [...file.templates]));
   const placers = new Map<Source, (problem: Problem) => PlacedProblem>();
   const placeIn = (source: Source, problem: Problem): PlacedProblem => {
-    let place = placers.get(source);
-    if (place === undefined) placers.set(source, place = createPlacer(source.text));
+    const place = placers.getOrInsertComputed(source, () => createPlacer(source.text));
     const path = templatePath(problem.path, templates);
     if (path === problem.path) return place(problem);
     return { ...place({ ...problem, path }), path: describePath(problem.path) };

@@ -1,7 +1,7 @@
 /** Validates a config against a schema, with validators that `scripts/generate.ts` has made with ajv. */
 import { channelsIn } from "./channel_uses.ts";
 import type { ConfigPath } from "./problem.ts";
-import { isObject, valueAt } from "./schema_view.ts";
+import { isObject, membersOf, valueAt } from "./schema_view.ts";
 import type { JsonValue } from "./syntax.ts";
 
 export interface StructureError {
@@ -44,10 +44,9 @@ export async function findStructureErrors(
 ): Promise<readonly StructureError[]> {
   const errors = errorsOf(validate, value, { base: [], max });
   if (!isObject(value)) return errors.slice(0, max);
-  const checks = isObject(value["checks"]) ? Object.keys(value["checks"]) : [];
   const [ofChecks, ofChannels] = [new KindValidators(kinds.check), new KindValidators(kinds.channel)];
   const owners = [
-    ...checks.map((name) => ({ path: ["checks", name], validators: ofChecks })),
+    ...membersOf(value["checks"]).map(([name]) => ({ path: ["checks", name], validators: ofChecks })),
     ...channelsIn(value).map(({ path }) => ({ path, validators: ofChannels })),
   ];
   const unknown = errors.filter(({ path }) => path.length === 0).map(({ name }) => name);

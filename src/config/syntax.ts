@@ -52,11 +52,9 @@ const YAML_PROBLEM: Problem = {
 
 class BrokenSyntax extends Error {
   override readonly name = "BrokenSyntax";
-  readonly problem: Problem;
 
-  constructor(problem: Problem) {
+  constructor(readonly problem: Problem) {
     super(problem.message);
-    this.problem = problem;
   }
 }
 
@@ -198,10 +196,7 @@ class Parser {
     }
     if (this.#isWord()) {
       const word = this.#word();
-      this.#fail(
-        `${describeToken(word)} is not a key, expected one in double quotes`,
-        hintForName(word),
-      );
+      this.#fail(`${describeToken(word)} is not a key, expected one in double quotes`, hintForName(word));
     }
     return this.#failExpecting("a key in double quotes or }");
   }
@@ -232,7 +227,7 @@ class Parser {
         `${describeToken(raw)} is an unterminated string, expected " before the end of the line`,
         /\\"[\s,}\]]*$/.test(raw)
           ? 'a backslash makes the " after it part of the text: write \\\\ for a backslash'
-          : null,
+          : undefined,
       );
     }
     const { index, message, hint } = explainString(raw);
@@ -291,16 +286,16 @@ class Parser {
   #failExpecting(expected: string): never {
     if (this.#token !== TOKEN.end) this.#fail(`unexpected ${this.#describe()}, expected ${expected}`);
     const container = this.#path.length === 0 ? "the config" : quoteValue(describePath(this.#path));
-    const hint = /[}\]]$/.test(expected) ? `${container} is not closed` : null;
+    const hint = /[}\]]$/.test(expected) ? `${container} is not closed` : undefined;
     return this.#fail(`unexpected end of the config, expected ${expected}`, hint);
   }
 
-  #fail(message: string, hint: string | null = null): never {
+  #fail(message: string, hint?: string): never {
     return this.#failAt(this.#tokens.offset(), message, hint);
   }
 
-  #failAt(offset: number, message: string, hint: string | null = null): never {
-    throw new BrokenSyntax({ path: [], offset, message, ...(hint !== null && { hint }) });
+  #failAt(offset: number, message: string, hint?: string): never {
+    throw new BrokenSyntax({ path: [], offset, message, ...hint !== undefined && { hint } });
   }
 }
 

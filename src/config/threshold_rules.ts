@@ -48,10 +48,10 @@ function confirmationTimes(): (schedule: Schedule, threshold: number) => number 
     }
     const { expression, timeZone } = schedule.times;
     const key = JSON.stringify([expression, timeZone, threshold]);
-    if (!known.has(key)) {
-      known.set(key, known.size < COMBINATIONS_MAX ? cronTimeOf(schedule.times, threshold) : 0);
-    }
-    return known.get(key) ?? 0;
+    return known.getOrInsertComputed(
+      key,
+      () => known.size < COMBINATIONS_MAX ? cronTimeOf(schedule.times, threshold) : 0,
+    );
   };
 }
 
@@ -141,31 +141,18 @@ export function findRehearsalProblems(
   checks: readonly Check[],
   { listen, page }: JsonObject,
 ): readonly Problem[] {
-  const hasUrl = isObject(page) && "url" in page;
-  return checks.filter(({ rehearsed }) => rehearsed !== undefined).flatMap(({ name }) => {
-    const path = ["checks", name, "kind"];
-    const needs = (key: string, why: string, hint: string): Problem => ({
-      path,
-      message: `a rehearsal requires "${key}": ${why}`,
-      hint,
-    });
-    return [
-      ...isObject(listen) ? [] : [
-        needs(
-          "listen",
-          "it serves the link that confirms",
-          'add "listen": { "address": "127.0.0.1:9090" }',
-        ),
-      ],
-      ...hasUrl ? [] : [
-        needs(
-          "page.url",
-          "the link begins with it",
-          'add "page": { "url": "https://status.example.org/" }',
-        ),
-      ],
-    ];
-  });
+  const missing = [
+    ...isObject(listen) ? [] : [{
+      message: 'a rehearsal requires "listen": it serves the link that confirms',
+      hint: 'add "listen": { "address": "127.0.0.1:9090" }',
+    }],
+    ...isObject(page) && "url" in page ? [] : [{
+      message: 'a rehearsal requires "page.url": the link begins with it',
+      hint: 'add "page": { "url": "https://status.example.org/" }',
+    }],
+  ];
+  return checks.filter(({ rehearsed }) => rehearsed !== undefined)
+    .flatMap(({ name }) => missing.map((problem) => ({ path: ["checks", name, "kind"], ...problem })));
 }
 
 export function warnOfSummary({ periodMs = 0 }: SummarySettings): readonly Problem[] {

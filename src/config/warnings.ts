@@ -30,13 +30,9 @@ export interface SettingPlace {
 }
 
 function warnOfNothing(checks: readonly Check[]): readonly Problem[] {
-  if (checks.length === 0) {
-    return [{ path: ["checks"], at: "name", message: "there are no checks" }];
-  }
-  if (checks.every((check) => !check.active)) {
-    return [{ path: ["checks"], at: "name", message: "every check is inactive" }];
-  }
-  return [];
+  if (checks.some(({ active }) => active)) return [];
+  const message = checks.length === 0 ? "there are no checks" : "every check is inactive";
+  return [{ path: ["checks"], at: "name", message }];
 }
 
 function warnOfSchedules(
@@ -50,8 +46,7 @@ function warnOfSchedules(
   const warn = (name: string, [key, ...rest]: SettingPath, message: string, hint?: string): void => {
     const { isOwn, source } = locate(name, key);
     if (!isOwn) {
-      const said = saidOfDefaults.get(source) ?? new Set();
-      saidOfDefaults.set(source, said);
+      const said = saidOfDefaults.getOrInsertComputed(source, () => new Set());
       if (said.has(key)) return;
       said.add(key);
     }
@@ -80,11 +75,8 @@ function warnOfSchedules(
     }
     for (const [index, combined] of combinedChecks(check).entries()) {
       if (!active || !inactive.has(combined)) continue;
-      warn(
-        name,
-        ["parameters", "checks", index],
-        `is ${quoteValue(combined)}, which is inactive and left out`,
-      );
+      const message = `is ${quoteValue(combined)}, which is inactive and left out`;
+      warn(name, ["parameters", "checks", index], message);
     }
     if (action !== undefined && action.after > threshold) {
       const message =
@@ -100,20 +92,13 @@ function warnOfSchedules(
       const message =
         `decides nothing: too few runs in ${exactDuration(duration?.overMs ?? 0)} at an interval of ` +
         exactDuration(regularIntervalMs);
-      warn(
-        name,
-        ["duration", key],
-        message,
-        `"over": ${quoteValue(exactDuration(runs * regularIntervalMs))} or more`,
-      );
+      const hint = `"over": ${quoteValue(exactDuration(runs * regularIntervalMs))} or more`;
+      warn(name, ["duration", key], message, hint);
     }
     if (attentiveIntervalMs > regularIntervalMs) {
       const both = compare(attentiveIntervalMs, regularIntervalMs);
-      warn(
-        name,
-        ["schedule", "attentive_interval"],
-        `is longer than the regular interval (${both}), so a failing check runs less often`,
-      );
+      const message = `is longer than the regular interval (${both}), so a failing check runs less often`;
+      warn(name, ["schedule", "attentive_interval"], message);
     }
     if (timeoutMs > regularIntervalMs && locate(name, "timeout").isOwn) {
       const both = compare(timeoutMs, regularIntervalMs);
@@ -173,13 +158,8 @@ export function warnOfFile({ mode, label }: Source): readonly Problem[] {
 export function warnOfExposure(item: FormattedValue, { mode, label }: Source): Problem | null {
   const { path, format, written } = item;
   if (format === "argument" && holdsSecret(written)) {
-    return {
-      path,
-      message: `${
-        quoteValue(written)
-      } puts a secret into the command's arguments, which ps shows to every user`,
-      hint: 'pass it in "environment"',
-    };
+    const message = "puts a secret into the command's arguments, which ps shows to every user";
+    return { path, message: `${quoteValue(written)} ${message}`, hint: 'pass it in "environment"' };
   }
   if (holdsCredential(item) && ((mode ?? 0) & OTHERS_READ) !== 0) {
     return {
@@ -214,14 +194,7 @@ function isNamedLikeOne({ format, path, written }: FormattedValue): boolean {
   return format === "argument" && isCredentialName(/^-[^=]+(?==)/.exec(String(written))?.[0]);
 }
 
-const EXPANDED_FORMATS: readonly string[] = [
-  "url",
-  "header_value",
-  "host",
-  "database_host",
-  "address",
-  "username",
-];
+const EXPANDED_FORMATS = ["url", "header_value", "host", "database_host", "address", "username"];
 const SHELL_VARIABLE =
   /(?<!\$)\$\{([A-Za-z_]\w*)\}|(?<![^\s/:@=&?#.,-])\$([A-Z_][A-Z0-9_]+)(?![^\s/:@=&?#.,-])/;
 
@@ -238,12 +211,8 @@ export async function warnOfPaths(
 ): Promise<readonly Problem[]> {
   // All at once: on a hung mount each takes two seconds.
   const facts = new Map<string, Promise<FileFacts | "missing" | "unknown">>();
-  const look = (path: string): Promise<FileFacts | "missing" | "unknown"> => {
-    if (files === null) return Promise.resolve("unknown");
-    let found = facts.get(path);
-    if (found === undefined) facts.set(path, found = lookAt(path, files));
-    return found;
-  };
+  const look = async (path: string): Promise<FileFacts | "missing" | "unknown"> =>
+    files === null ? "unknown" : await facts.getOrInsertComputed(path, () => lookAt(path, files));
   const warnings = await Promise.all(values.map(async (item) => {
     const { path, value, written } = item;
     const isCommand = item.format === "command";
@@ -272,7 +241,7 @@ async function lookAt(path: string, files: Pick<Files, "stat">): Promise<FileFac
 }
 
 /** The shell expansion that a path would need; `null`: none. */
-function suspect({ format, value, written }: FormattedValue): Suspicion | null {
+function suspect({ format, value, written }: FormattedValue) {
   const path = String(value);
   const whole = "write the full path";
   if (path.trim() !== path) return { message: "begins or ends with a space", hint: "remove the space" };
@@ -288,11 +257,6 @@ function suspect({ format, value, written }: FormattedValue): Suspicion | null {
   }
   if (format !== "command" || !/\s/.test(path)) return null;
   return { message: "has a space in it, and no shell splits it", hint: 'put arguments into "arguments"' };
-}
-
-interface Suspicion {
-  readonly message: string;
-  readonly hint: string;
 }
 
 function warnOfCommand(

@@ -1,13 +1,14 @@
 /** The rules of maintenance windows and `hours` that the schema can't express. Read only if a config has one. */
 import { beginsOn, type CalendarWindow, type LocalDate, WEEKDAYS } from "../domain/maintenance_window.ts";
-import { channelLists } from "./channel_uses.ts";
+import { channelEntries } from "./channel_uses.ts";
 import { minuteOfDay, parseInterval } from "./quantities.ts";
 import { isPlaceholder } from "./placeholders.ts";
 import { type ConfigPath, type Problem, quoteValue } from "./problem.ts";
 import { readDays, readTime } from "./read_window.ts";
 import type { CreateCronTimes } from "./schedules.ts";
-import { childOf, isObject, valueAt } from "./schema_view.ts";
-import type { JsonObject, JsonValue } from "./syntax.ts";
+import { DAY_MS } from "../shared/time_units.ts";
+import { childOf, isObject, membersOf, valueAt } from "./schema_view.ts";
+import type { JsonObject } from "./syntax.ts";
 
 interface WindowsFile {
   /** With its placeholders replaced. */
@@ -30,14 +31,11 @@ interface WindowFindings {
 
 export function validateWindows(file: WindowsFile, options: RuleOptions): WindowFindings {
   const lists = windowLists(file.written);
-  const tooLong = lists.filter(({ windows }) => windows.length > WINDOWS_MAX);
-  if (tooLong.length > 0) {
-    const problems = tooLong.map(({ path, windows }) => ({
-      path,
-      message: `has ${windows.length} windows, expected at most ${WINDOWS_MAX}`,
-    }));
-    return { problems, warnings: [] };
-  }
+  const tooLong = lists.filter(({ windows }) => windows.length > WINDOWS_MAX).map(({ path, windows }) => ({
+    path,
+    message: `has ${windows.length} windows, expected at most ${WINDOWS_MAX}`,
+  }));
+  if (tooLong.length > 0) return { problems: tooLong, warnings: [] };
   const found = lists.flatMap(({ path, windows }) =>
     windows.map((window, index) =>
       isObject(window) ? validateWindow(window, { file, path: [...path, index], options }) : NOTHING
@@ -54,30 +52,16 @@ const NOTHING: WindowFindings = { problems: [], warnings: [] };
 /** No calendar needs more, and each check goes through all of them for each notification. */
 const WINDOWS_MAX = 1000;
 
-interface WindowList {
-  readonly path: ConfigPath;
-  readonly windows: readonly JsonValue[];
-}
-
-function windowLists(written: JsonObject): readonly WindowList[] {
-  const { checks, channels } = written;
-  const ownersOfWindows: readonly ConfigPath[] = [[], ["defaults"], ...keysBelow("checks", checks)];
-  const ownersOfHours: readonly ConfigPath[] = [
-    ...keysBelow("channels", channels),
-    ...channelLists(written).flatMap(({ path, items }) => items.map((_item, index) => [...path, index])),
-  ];
-  const paths = [
-    ...ownersOfWindows.map((path) => [...path, "maintenance_windows"]),
-    ...ownersOfHours.map((path) => [...path, "hours"]),
+function windowLists(written: JsonObject) {
+  const checks = membersOf(written["checks"]).map(([name]) => ["checks", name]);
+  const paths: readonly ConfigPath[] = [
+    ...[[], ["defaults"], ...checks].map((path) => [...path, "maintenance_windows"]),
+    ...channelEntries(written).map(({ path }) => [...path, "hours"]),
   ];
   return paths.flatMap((path) => {
     const windows = valueAt(written, path);
     return Array.isArray(windows) ? [{ path, windows }] : [];
   });
-}
-
-function keysBelow(key: string, value: JsonValue | undefined): readonly ConfigPath[] {
-  return isObject(value) ? Object.keys(value).map((name) => [key, name]) : [];
 }
 
 interface Place {
@@ -176,12 +160,9 @@ function daysProblems(place: Place): readonly Problem[] {
 
 const DAYS_FORMS = 'from the end -1 to -31, or a range such as "1:7" or "-7:-1"';
 
-interface FormRules {
-  problems(place: Place): readonly Problem[];
-  warnings(place: Place): readonly Problem[];
-}
+type Rule = (place: Place) => readonly Problem[];
 
-const RULES_BY_FORM: Readonly<Record<FormName, FormRules>> = {
+const RULES_BY_FORM: Readonly<Record<FormName, { readonly problems: Rule; readonly warnings: Rule }>> = {
   calendar: { problems: calendarProblems, warnings: calendarWarnings },
   once: { problems: onceProblems, warnings: onceWarnings },
   cron: { problems: () => [], warnings: cronWarnings },
@@ -242,8 +223,6 @@ function* allDays(): Generator<LocalDate> {
     };
   }
 }
-
-const DAY_MS = 24 * 3_600_000;
 
 function timeAt(place: Place, key: "from" | "until"): number | null {
   const text = textAt(place, key);

@@ -25,15 +25,18 @@ export async function readRegularFile(
   { files, bytesMax }: { readonly files: Pick<Files, "stat" | "read">; readonly bytesMax: number },
 ): Promise<RegularFile> {
   const { kind, sizeBytes, mode, ownerId } = await files.stat(path);
-  if (kind === "directory") {
-    throw new UnreadableFileError("it is a directory, not a file");
-  }
+  if (kind === "directory") throw new UnreadableFileError("it is a directory, not a file");
   if (kind !== "file") throw new UnreadableFileError("it is not a regular file");
   refuseTooLarge(sizeBytes, bytesMax);
   // The kernel makes the bytes of some files without a size, and may do so without end.
   const bytes = await (sizeBytes === 0 ? files.read(path, { bytesMax }) : files.read(path));
   refuseTooLarge(bytes.length, bytesMax);
   return { bytes, mode, ownerId };
+}
+
+/** Reads a whole regular file as UTF-8. */
+export async function readText(...words: Parameters<typeof readRegularFile>): Promise<string> {
+  return new TextDecoder().decode((await readRegularFile(...words)).bytes);
 }
 
 function refuseTooLarge(sizeBytes: number, bytesMax: number): void {
