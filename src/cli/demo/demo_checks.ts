@@ -13,7 +13,6 @@ export interface DemoCheck {
 export interface Findings {
   readonly ok: string;
   readonly troubles: readonly (readonly [condition: Condition, output: string])[];
-  /** The typical duration of a run, milliseconds. */
   readonly usualMs: number;
   /** The number of incidents in 90 days. @default one or two */
   readonly incidents?: number;
@@ -31,30 +30,29 @@ interface Problem {
   readonly isNew?: boolean;
 }
 
-type Rest = Omit<WrittenCheck, "kind" | "parameters">;
-
 function check<Kind extends keyof CheckParameters>(
-  [name, tag, title]: readonly [name: string, tag: string, title: string],
+  [name, tag, title]: Words,
   kind: Kind,
   parameters: CheckParameters[Kind],
-  findings: Findings,
-  { problem, ...rest }: Rest & Pick<DemoCheck, "problem"> = {},
+  usual: Findings,
+  more: More = {},
 ): DemoCheck {
-  const written = { title, tags: [tag], ...rest, kind, parameters } as WrittenCheck;
-  return { name, written, findings, ...problem !== undefined && { problem } };
+  const { ok, troubles, usualMs, incidents, problem, ...rest } = { ...usual, ...more };
+  return {
+    name,
+    written: { title, tags: [tag], ...rest, kind, parameters } as WrittenCheck,
+    findings: { ok, troubles, usualMs, ...incidents !== undefined && { incidents } },
+    ...problem !== undefined && { problem },
+  };
 }
 
-type Words = Parameters<typeof check>[0];
-type More = Parameters<typeof check>[4] & Partial<Findings>;
+type Words = readonly [name: string, tag: string, title: string];
+type More = Omit<WrittenCheck, "kind" | "parameters"> & Pick<DemoCheck, "problem"> & Partial<Findings>;
 
-function findingsOf(more: Partial<Findings>, usual: Findings): readonly [Findings, More] {
-  const { ok, troubles, usualMs, incidents, ...rest } = { ...usual, ...more };
-  return [{ ok, troubles, usualMs, ...incidents !== undefined && { incidents } }, rest];
-}
-
-function web(words: Words, target: string, more: More = {}): DemoCheck {
+function web(words: Words, target: string, more?: More): DemoCheck {
   const { host } = new URL(target);
-  const [findings, rest] = findingsOf(more, {
+  const response = { status_code: 200, warning_duration: "2 seconds", certificate: {} };
+  return check(words, "http_request", { request: { target }, response }, {
     ok: "status is 200; certificate expires in 58 d 3 h",
     troubles: [
       ["critical", "status is 503, expected 200"],
@@ -62,102 +60,88 @@ function web(words: Words, target: string, more: More = {}): DemoCheck {
       ["warning", "took 2.4 s, warning above 2 s"],
     ],
     usualMs: 160,
-  });
-  const response = { status_code: 200, warning_duration: "2 seconds", certificate: {} };
-  return check(words, "http_request", { request: { target }, response }, findings, rest);
+  }, more);
 }
 
-function port(words: Words, host: string, port: number, more: More = {}): DemoCheck {
-  const [findings, rest] = findingsOf(more, {
+function port(words: Words, host: string, port: number, more?: More): DemoCheck {
+  return check(words, "tcp_connect", { host, port }, {
     ok: "connected",
     troubles: [
       ["critical", `connecting to ${host}:${port} failed: connection refused`],
       ["critical", `connecting to ${host}:${port} failed: timeout after 10 s`],
     ],
     usualMs: 4,
-  });
-  return check(words, "tcp_connect", { host, port }, findings, rest);
+  }, more);
 }
 
-function certificate(words: Words, host: string, days: number, more: More = {}): DemoCheck {
+function certificate(words: Words, host: string, days: number, more?: More): DemoCheck {
   const issued = 'issued by "R11"';
-  const [findings, rest] = findingsOf(more, {
+  return check(words, "tls_certificate", { host, warning_before_expiry: "14 days" }, {
     ok: `certificate expires in ${days} d 6 h, ${issued}`,
     troubles: [["warning", `certificate expires in 11 d 6 h, ${issued}, warning below 14 d`]],
     usualMs: 60,
     incidents: 0,
-  });
-  return check(words, "tls_certificate", { host, warning_before_expiry: "14 days" }, findings, rest);
+  }, more);
 }
 
-function disk(words: Words, path: string, free: number, more: More = {}): DemoCheck {
-  const [findings, rest] = findingsOf(more, {
-    ok: `free ${free}% (${free * 4} GB of 400 GB); free inodes 97% (970000 of 1000000)`,
-    troubles: [[
-      "warning",
-      "free 8% (32 GB of 400 GB), warning below 10%; free inodes 97% (970000 of 1000000)",
-    ]],
+function disk(words: Words, path: string, free: number, more?: More): DemoCheck {
+  const inodes = "free inodes 97% (970000 of 1000000)";
+  return check(words, "disk_space", { path, free: { warning_below: "10%", critical_below: "5%" } }, {
+    ok: `free ${free}% (${free * 4} GB of 400 GB); ${inodes}`,
+    troubles: [["warning", `free 8% (32 GB of 400 GB), warning below 10%; ${inodes}`]],
     usualMs: 2,
-  });
-  const parameters = { path, free: { warning_below: "10%", critical_below: "5%" } };
-  return check(words, "disk_space", parameters, findings, rest);
+  }, more);
 }
 
-function ping(words: Words, host: string, ms: number, more: More = {}): DemoCheck {
-  const [findings, rest] = findingsOf(more, {
+function ping(words: Words, host: string, ms: number, more?: More): DemoCheck {
+  return check(words, "ping", { host, count: 3, loss: { warning_above: "20%" } }, {
     ok: `lost 0% (0 of 3); round trip ${ms} ms`,
     troubles: [
       ["critical", "lost 100% (3 of 3)"],
       ["warning", `lost 33% (1 of 3), warning above 20%; round trip ${ms * 6} ms`],
     ],
     usualMs: 2000 + ms,
-  });
-  return check(words, "ping", { host, count: 3, loss: { warning_above: "20%" } }, findings, rest);
+  }, more);
 }
 
-function unit(words: Words, unit: string, more: More = {}): DemoCheck {
-  const [findings, rest] = findingsOf(more, {
+function unit(words: Words, unit: string): DemoCheck {
+  return check(words, "systemd_unit", { unit }, {
     ok: `${unit} is active (running)`,
     troubles: [["critical", `${unit} is failed (failed), expected active`]],
     usualMs: 15,
     incidents: 0,
   });
-  return check(words, "systemd_unit", { unit }, findings, rest);
 }
 
-function job(words: Words, every: string, more: More = {}): DemoCheck {
-  const [findings, rest] = findingsOf(more, {
+function job(words: Words, every: string, more?: More): DemoCheck {
+  return check(words, "job", { expected_every: every, grace: "2 hours" }, {
     ok: "last run ok, took 6 min",
     troubles: [
       ["critical", "the last run failed with exit code 1"],
       ["critical", `no check-in in time, expected every ${every}`],
     ],
     usualMs: 1,
-  });
-  return check(words, "job", { expected_every: every, grace: "2 hours" }, findings, rest);
+  }, more);
 }
 
-function file(words: Words, path: string, more: More = {}): DemoCheck {
-  const [findings, rest] = findingsOf(more, {
+function file(words: Words, path: string, more?: More): DemoCheck {
+  return check(words, "file_timestamp", { path, warning_age: "26 hours" }, {
     ok: "changed 7 h ago, warning after 26 h",
     troubles: [["warning", "changed 31 h ago, warning after 26 h"]],
     usualMs: 1,
-  });
-  return check(words, "file_timestamp", { path, warning_age: "26 hours" }, findings, rest);
+  }, more);
 }
 
-function names(words: Words, name: string, address: string, more: More = {}): DemoCheck {
-  const [findings, rest] = findingsOf(more, {
+function names(words: Words, name: string, address: string, more?: More): DemoCheck {
+  return check(words, "dns_lookup", { name, values: [address] }, {
     ok: `A of ${name}: "${address}"`,
     troubles: [["critical", `A of ${name}: no response from 192.0.2.53 within 10 s`]],
     usualMs: 12,
-  });
-  return check(words, "dns_lookup", { name, values: [address] }, findings, rest);
+  }, more);
 }
 
 const UPDATING = { depends_on: ["staging"] };
 
-/** The checks in the order of the config. */
 const CHECKS: readonly DemoCheck[] = [
   web(["shop.web", "shop", "Shop"], "https://shop.example.org/", { objective: "99.9 % a month" }),
   web(["shop.checkout", "shop", "Checkout"], "https://shop.example.org/checkout", { usualMs: 420 }),

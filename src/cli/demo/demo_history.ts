@@ -1,7 +1,4 @@
-/**
- * The history of the invented checks, on a virtual clock: the real engine decides on planned results, fake channels
- * accept the notifications, and a store gets the records.
- */
+/** The history of the invented checks, decided by the real engine on planned results, on a virtual clock. */
 import { entriesOf } from "../../checks/registry.ts";
 import type { Channel } from "../../domain/channel.ts";
 import { type Check, combinedChecks } from "../../domain/check.ts";
@@ -32,10 +29,8 @@ export interface HistoryOptions {
   readonly system: System;
 }
 
-/** The number of results in one write. */
 const BATCH = 500;
 
-/** Writes the history of the checks until the start of the plan. */
 export async function makeHistory({ store, config, checks, plan, system }: HistoryOptions): Promise<void> {
   const clock = new VirtualClock(plan.beginMs, () => system.settle());
   let ids = 0;
@@ -83,24 +78,16 @@ export async function makeHistory({ store, config, checks, plan, system }: Histo
     engine.send({ notification, ...decided });
     await system.settle();
   };
-  const silence = async (made: Omit<Silence, "id" | "problemBeganAtMs">): Promise<void> => {
+  const silence = async (made: Quiet): Promise<void> => {
     await repository.flush();
-    const { problemBeganAtMs } = repository.recordOf(made.check ?? "", made.fromMs).condition;
-    const isAcknowledged = made.kind === "acknowledgement";
-    await store.addSilences([{
-      ...made,
-      id: newId(),
-      problemBeganAtMs: isAcknowledged ? problemBeganAtMs : null,
-    }]);
+    const { condition } = repository.recordOf(made.check ?? "", made.fromMs);
+    const problemBeganAtMs = made.kind === "acknowledgement" ? condition.problemBeganAtMs : null;
+    await store.addSilences([{ ...made, id: newId(), problemBeganAtMs }]);
     await engine.refresh();
   };
   const turns = [
     ...notified.running.flatMap((check) => turnsOf(check, plan, (turn) => run(check, turn))),
-    ...quietOf(checks, plan).map((made): Turn => ({
-      atMs: made.fromMs,
-      nextMs: null,
-      act: () => silence(made),
-    })),
+    ...quietOf(checks, plan).map((made) => ({ atMs: made.fromMs, nextMs: null, act: () => silence(made) })),
   ].sort((one, other) => one.atMs - other.atMs);
   for (const { atMs, act } of turns) {
     while (clock.nextMs <= atMs) await clock.fireNext();
@@ -145,7 +132,6 @@ async function createObserver(
       : { ...await entryOf(check).observe(check, context), durationMs: 0 };
 }
 
-/** An event at a time. */
 interface Turn {
   readonly atMs: number;
   /** The time of its next occurrence; `null`: this is the last one. */
@@ -165,11 +151,10 @@ function turnsOf(check: Check, plan: DemoPlan, act: (turn: Turn) => Promise<void
   });
 }
 
+type Quiet = Omit<Silence, "id" | "problemBeganAtMs">;
+
 /** Returns the actions of administrators until the start: they react after a few minutes. */
-function quietOf(
-  checks: readonly DemoCheck[],
-  { startMs }: DemoPlan,
-): readonly Omit<Silence, "id" | "problemBeganAtMs">[] {
+function quietOf(checks: readonly DemoCheck[], { startMs }: DemoPlan): readonly Quiet[] {
   const made = checks.flatMap(({ name, problem }) => {
     if (problem?.quiet === undefined) return [];
     const [kind, reason] = problem.quiet;
@@ -177,20 +162,16 @@ function quietOf(
     const untilMs = kind === "acknowledgement" ? fromMs + UNTIL_OK_MS_MAX : startMs + DAY_MS;
     return [{ kind, check: name, tag: null, fromMs, untilMs, reason, by: null }];
   });
-  const maintenance = {
-    kind: "maintenance",
-    check: null,
-    tag: "staging",
-    reason: "the next release",
-    by: null,
-  } as const;
-  return [...made, { ...maintenance, fromMs: startMs - 18 * MINUTE_MS, untilMs: startMs + HOUR_MS }];
+  return [...made, {
+    ...{ kind: "maintenance", check: null, tag: "staging", reason: "the next release", by: null },
+    fromMs: startMs - 18 * MINUTE_MS,
+    untilMs: startMs + HOUR_MS,
+  }];
 }
 
 /** The mail server is down around the start, so that a message is pending and sent later. */
 const MAIL_DOWN_MS = 2 * MINUTE_MS;
 
-/** Returns the outcome of a fake delivery. */
 export function seemToDeliver(channel: Channel, { startMs }: DemoPlan, atMs: number): Delivery {
   if (channel.name !== "mail" || Math.abs(atMs - startMs) > MAIL_DOWN_MS) {
     return { delivered: true, note: null };

@@ -1,7 +1,4 @@
-/**
- * The results of the invented checks at any time before and after the start of the demonstration. They are deterministic
- * for a start.
- */
+/** The results of the invented checks at any time around the start; they are deterministic for a start. */
 import { type CheckResult, checkResult } from "../../domain/check.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../shared/time_units.ts";
 import type { DemoCheck } from "./demo_checks.ts";
@@ -49,7 +46,6 @@ export class DemoPlan {
   readonly beginMs: number;
   readonly #checks: ReadonlyMap<string, { readonly check: DemoCheck; readonly index: number }>;
   readonly #past: ReadonlyMap<string, readonly Incident[]>;
-  /** The checks that fail while the demonstration runs. */
   readonly #restless: readonly string[];
 
   constructor({ checks, startMs, days = 90 }: DemoPlanOptions) {
@@ -63,7 +59,6 @@ export class DemoPlan {
     this.#restless = checks.filter((check) => !isSteady(check)).map(({ name }) => name);
   }
 
-  /** Returns the result of a run of a check at a time. */
   resultOf(name: string, atMs: number): PlannedResult {
     const { check: { findings }, index } = this.#get(name);
     const { ok, troubles, usualMs } = findings;
