@@ -15,7 +15,6 @@ export interface TestedResult extends Pick<Result, "condition" | "output" | "det
   readonly check: { readonly kind: string; readonly name: string; readonly title?: string | undefined };
 }
 
-/** What test tools need to know of a run. */
 export interface TestedRun extends Omit<RunSummary, "records"> {
   readonly records: readonly { readonly result: TestedResult }[];
 }
@@ -25,9 +24,7 @@ export interface RunSummary {
   readonly condition: Condition;
   /** Why there are neither records nor unfinished checks, such as `no check is active`; `null`: something ran. */
   readonly reason: string | null;
-  /** Wall time, milliseconds since 1970. */
   readonly startedAtMs: number;
-  /** The duration of the whole run, by the monotonic clock. */
   readonly durationMs: number;
   /** In the config's order. */
   readonly records: readonly RunRecord[];
@@ -38,7 +35,6 @@ export interface RunSummary {
 }
 
 export interface FormatOptions {
-  /** Whether escape sequences may be used. */
   readonly color: boolean;
   /** Width to keep to; `null` when it is not a terminal. */
   readonly columns: number | null;
@@ -48,7 +44,6 @@ export interface FormatOptions {
   locate(name: string): { readonly file: string; readonly line: number; readonly column: number } | null;
 }
 
-/** A format of test tools, printed at the end. */
 export interface TestFormat {
   summary(run: TestedRun, options: FormatOptions): string;
 }
@@ -57,11 +52,9 @@ export interface TestFormat {
 export interface Format {
   /** Called for each result as it comes. @default nothing is printed */
   record?(record: RunRecord, options: FormatOptions): string;
-  /** Called once at the end. */
   summary(summary: RunSummary, options: FormatOptions): string;
 }
 
-/** The text for a check without a result, because the run was interrupted. */
 export const NO_RESULT = "no result (interrupted)";
 
 /** Why nothing ran. Without an active check nothing is known, otherwise the stored conditions are. */

@@ -39,14 +39,13 @@ export const ndjsonFormat: Format = {
   },
 };
 
-/** A completed check in `json` and `ndjson`. */
 export type CheckFields = Readonly<ReturnType<typeof fieldsOf>>;
 
 export function checkFields(record: RunRecord): CheckFields {
   return fieldsOf(record);
 }
 
-/** Fields are only ever added, in a fixed order. */
+/** A completed check in `json` and `ndjson`. Fields are only ever added, in a fixed order. */
 function fieldsOf({ result, occurrences, confirmed }: RunRecord) {
   const { check } = result;
   return {

@@ -20,25 +20,21 @@ import { replaceUnsafe, truncate } from "../../shared/text.ts";
 /** Readers show the message on one line or in a column; the text of the element has all of it. */
 const MESSAGE_LENGTH_MAX = 1000;
 
-interface TestCase {
+interface TestCase extends Pick<TestedResult["check"], "name"> {
   readonly className: string;
-  readonly name: string;
   readonly durationMs: number;
   readonly verdict: "pass" | "failure" | "error";
   readonly content: string;
 }
 
-/**
- * JUnit XML, printed at the end of the run. It fails exactly the checks that the exit code fails: `warning` and
- * `critical` as failures, `unknown` and checks without a result as errors; the output of the others is in `system-out`.
- */
+/** JUnit XML. It fails exactly the checks that the exit code fails: without data as errors, the others as failures. */
 export const junitFormat: TestFormat = {
   summary: (summary, options) => {
     const cases = [
-      ...summary.records.map((record) => finishedCase(record.result, options)),
-      ...summary.unfinished.map((name) => caseWithout(name, { type: "unfinished", reason: NO_RESULT })),
+      ...summary.records.map(({ result }) => finishedCase(result, options)),
+      ...summary.unfinished.map((name) => caseWithout(name, "unfinished", NO_RESULT)),
       ...(summary.reason !== null && options.fails(summary.condition)
-        ? [caseWithout(NO_CHECKS, { type: summary.condition, reason: summary.reason })]
+        ? [caseWithout(NO_CHECKS, summary.condition, summary.reason)]
         : []),
     ];
     return '<?xml version="1.0" encoding="UTF-8"?>\n' +
@@ -81,38 +77,30 @@ function testCase(test: TestCase): string {
     : `    <testcase${head}>\n${test.content}    </testcase>\n`;
 }
 
-function finishedCase(result: TestedResult, options: FormatOptions): TestCase {
-  const text = [result.output, result.detail].filter((part) => part !== "").join("\n");
-  const test = {
-    className: `monitor.${result.check.kind}`,
-    name: result.check.name,
-    durationMs: result.durationMs,
-  };
-  if (!options.fails(result.condition)) {
-    const content = text === "" ? "" : `      <system-out>${xmlText(text)}</system-out>\n`;
-    return { ...test, verdict: "pass", content };
-  }
-  const message = result.output || result.condition;
-  return { ...test, ...failed({ type: result.condition, message, text }) };
+function finishedCase(
+  { check, condition, output, detail, durationMs }: TestedResult,
+  options: FormatOptions,
+): TestCase {
+  const text = [output, detail].filter((part) => part !== "").join("\n");
+  const test = { className: `monitor.${check.kind}`, name: check.name, durationMs };
+  if (options.fails(condition)) return { ...test, ...failed(condition, output || condition, text) };
+  const content = text === "" ? "" : `      <system-out>${xmlText(text)}</system-out>\n`;
+  return { ...test, verdict: "pass", content };
 }
 
-/** A case without a result. */
-function caseWithout(
-  name: string,
-  { type, reason }: { readonly type: Condition | "unfinished"; readonly reason: string },
-): TestCase {
-  const found = failed({ type, message: reason, text: reason });
-  return { className: `monitor.${type}`, name, durationMs: 0, ...found };
+function caseWithout(name: string, type: Condition | "unfinished", reason: string): TestCase {
+  return { className: `monitor.${type}`, name, durationMs: 0, ...failed(type, reason, reason) };
 }
 
 /** A check without data is an error in JUnit. */
 function failed(
-  found: { readonly type: Condition | "unfinished"; readonly message: string; readonly text: string },
+  type: Condition | "unfinished",
+  reason: string,
+  text: string,
 ): Pick<TestCase, "verdict" | "content"> {
-  const { type } = found;
   const verdict = type === "unknown" || type === "unfinished" ? "error" : "failure";
-  const message = truncate(found.message, MESSAGE_LENGTH_MAX);
-  const content = `      <${verdict}${attributes({ type, message })}>${xmlText(found.text)}</${verdict}>\n`;
+  const message = truncate(reason, MESSAGE_LENGTH_MAX);
+  const content = `      <${verdict}${attributes({ type, message })}>${xmlText(text)}</${verdict}>\n`;
   return { verdict, content };
 }
 

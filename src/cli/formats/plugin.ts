@@ -20,24 +20,20 @@ const STATUS_BYTES_MAX = 4096;
 /** The most text of one check in the status line, so that it does not displace the others. */
 const PROBLEM_BYTES_MAX = 300;
 const LINE_BYTES_MAX = 4096;
+const encoder = new TextEncoder();
+const bytes = (text: string): number => encoder.encode(text).length;
 
 /** A check that is not ok, in the words of the status line. */
-interface Problem {
-  readonly word: string;
-  readonly name: string;
-  readonly output: string;
-}
+type Problem = Readonly<Record<"word" | "name" | "output", string>>;
 
 export interface PluginItem {
   readonly name: string;
   readonly condition: ShownCondition;
-  /** One line for people; may be empty. */
   readonly output: string;
   /** The duration of the run; `null`: no run has current numbers. */
   readonly durationMs: number | null;
   /** A plugin's own text after `|`. */
   readonly performanceData: string;
-  /** Plain numbers by name. */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
@@ -70,14 +66,7 @@ interface PluginReport extends Pick<RunSummary, "condition" | "reason" | "unfini
 }
 
 function itemsOf({ records }: RunSummary): readonly PluginItem[] {
-  return records.map(({ result: { check, condition, output, durationMs, performanceData, metrics } }) => ({
-    name: check.name,
-    condition,
-    output,
-    durationMs,
-    performanceData,
-    metrics,
-  }));
+  return records.map(({ result }) => ({ ...result, name: result.check.name }));
 }
 
 function findProblems({ items, unfinished }: PluginReport): readonly Problem[] {
@@ -85,11 +74,9 @@ function findProblems({ items, unfinished }: PluginReport): readonly Problem[] {
     .filter((item) => item.condition !== "ok")
     .toSorted((one, other) => mostUrgentFirst(one.condition, other.condition));
   return [
-    ...problems.map(({ name, condition, output }) => ({
-      word: condition.toUpperCase(),
-      name: plain(name),
-      output: plain(output),
-    })),
+    ...problems.map(({ name, condition, output }) => (
+      { word: condition.toUpperCase(), name: plain(name), output: plain(output) }
+    )),
     ...unfinished.map((name) => ({ word: "UNKNOWN", name: plain(name), output: NO_RESULT })),
   ];
 }
@@ -106,10 +93,9 @@ function statusLine(
   const head = `MONITOR ${highestSeverity(known.filter(fails)).toUpperCase()} - ${texts.join("; ")}`;
   let line = head;
   for (const [index, problem] of problems.entries()) {
+    const name = truncateBytes(problem.name, PROBLEM_BYTES_MAX);
     const output = problem.output === "" ? "" : ` (${truncateBytes(problem.output, PROBLEM_BYTES_MAX)})`;
-    const next = `${line}${index === 0 ? ":" : ","} ${
-      truncateBytes(problem.name, PROBLEM_BYTES_MAX)
-    }${output}`;
+    const next = `${line}${index === 0 ? ":" : ","} ${name}${output}`;
     const rest = problems.length - index;
     // The words that would take its place must fit behind the line as it is.
     if (bytes(next) > STATUS_BYTES_MAX - `, and ${rest} more`.length) return `${line}, and ${rest} more`;
@@ -150,17 +136,16 @@ function performanceData({ items, unfinished, counted }: PluginReport): readonly
 /** A check's duration, its own performance data and its metrics, each label behind the check's name. */
 function itemPerformanceData(item: PluginItem): readonly PerformanceDatum[] {
   if (item.durationMs === null) return [];
-  const label = (own: string) => labelText(`${item.name}::${own}`);
+  const datum = (own: string, value: string, unit = "", limits: readonly string[] = []) => (
+    { label: labelText(`${item.name}::${own}`), value, unit, limits }
+  );
   const metrics = Object.entries(item.metrics).filter(([, value]) => Number.isFinite(value));
   return [
-    { label: label("duration"), value: (item.durationMs / 1000).toFixed(3), unit: "s", limits: [] },
-    ...parsePerformanceData(item.performanceData).map((datum) => ({ ...datum, label: label(datum.label) })),
-    ...metrics.map(([name, value]) => ({
-      label: label(name),
-      value: plainNumber(value),
-      unit: "",
-      limits: [],
-    })),
+    datum("duration", (item.durationMs / 1000).toFixed(3), "s"),
+    ...parsePerformanceData(item.performanceData).map((own) =>
+      datum(own.label, own.value, own.unit, own.limits)
+    ),
+    ...metrics.map(([name, value]) => datum(name, plainNumber(value))),
   ];
 }
 
@@ -188,10 +173,4 @@ function labelText(text: string): string {
 /** One line without the character that starts performance data. */
 function plain(text: string): string {
   return printable(text).replaceAll("|", "¦").trim();
-}
-
-const encoder = new TextEncoder();
-
-function bytes(text: string): number {
-  return encoder.encode(text).length;
 }

@@ -48,11 +48,7 @@ export function believableColumns(columns: number | null): number | null {
 
 type Layout = ReturnType<typeof chooseLayout>;
 
-/**
- * Lays out rows as lines: word, name, duration and output in columns, detail below. On a terminal each text wraps
- * within its column, and if that leaves too little space, duration and output are below the name. At most ten lines
- * of an output and of a detail are shown.
- */
+/** Lays out word, name, duration and output in columns, detail below; in little space duration and output are, too. */
 export function renderTable(rows: readonly TableRow[], options: TableOptions): readonly string[] {
   const { header, colors } = options;
   const layout = chooseLayout(rows, options);

@@ -28,33 +28,25 @@ export const tapFormat: TestFormat = {
 };
 
 function finishedPoint(result: TestedResult, id: number, options: FormatOptions): string {
-  const fails = options.fails(result.condition);
-  const { check } = result;
-  const diagnostics = fails || result.condition !== "ok"
-    ? yamlBlock({
-      message: truncate(result.output, MESSAGE_LENGTH_MAX) || `condition is ${result.condition}`,
-      severity: fails ? "fail" : "comment",
-      condition: result.condition,
-      kind: check.kind,
-      title: check.title,
-      output: result.output,
-      detail: result.detail.trim() === "" ? undefined : result.detail.trimEnd().split(/\r?\n/),
-    })
-    : "";
+  const { check, condition, output, detail } = result;
+  const fails = options.fails(condition);
+  const diagnostics = condition === "ok" && !fails ? "" : yamlBlock({
+    message: truncate(output, MESSAGE_LENGTH_MAX) || `condition is ${condition}`,
+    severity: fails ? "fail" : "comment",
+    ...{ condition, kind: check.kind, title: check.title, output },
+    detail: detail.trim() === "" ? undefined : detail.trimEnd().split(/\r?\n/),
+  });
   // `time` is no directive of the specification, so harnesses take it for a comment; node-tap reads it.
-  return `${testPoint(check.name, { ok: !fails, id })} # time=${
-    roundedMs(result.durationMs).toFixed(1)
-  }ms\n${diagnostics}`;
+  const time = `time=${roundedMs(result.durationMs).toFixed(1)}ms`;
+  return `${testPoint(check.name, { ok: !fails, id })} # ${time}\n${diagnostics}`;
 }
 
-/** A point without a result. */
 function pointWithout(
   name: string,
   { id, reason, condition }: { readonly id: number; readonly reason: string; readonly condition?: Condition },
 ): string {
-  return `${testPoint(name, { ok: false, id })}\n${
-    yamlBlock({ message: reason, severity: "fail", condition })
-  }`;
+  const diagnostics = yamlBlock({ message: reason, severity: "fail", condition });
+  return `${testPoint(name, { ok: false, id })}\n${diagnostics}`;
 }
 
 function testPoint(name: string, point: { readonly ok: boolean; readonly id: number }): string {
