@@ -39,10 +39,9 @@ export const UNTIL_OPTION: OptionSpec = option(
 
 /** The opened state, and the checks of a call; `null`: all of them. */
 interface SilenceTargets {
-  readonly store: Awaited<ReturnType<typeof stateAlongside>>;
+  readonly store: Store;
   readonly names: readonly (string | null)[];
   readonly checks: readonly ShownCheck[];
-  /** Of the config, in which times are read and printed. */
   readonly timeZone: string;
   readonly nowMs: number;
   /** The person who acts, for the others; `null`: unknown. */
@@ -82,7 +81,6 @@ function personIn({ environment, hostName }: System): string | null {
 
 const USER_VARIABLES = ["SUDO_USER", "LOGNAME", "USER", "USERNAME"];
 
-/** @throws {UsageError} If neither or both are given. */
 export function requireTargets(invocation: Invocation, example: string): void {
   const isAll = invocation.has("all");
   const isUnnamed = isEverything(readSelection(invocation));
@@ -97,18 +95,22 @@ export function rejectOptions(invocation: Invocation, action: string, accepted: 
   );
   if (other !== undefined) throw new UsageError(`--${other} cannot be used with ${action}`);
 }
-
 /** Chooses the problems of some checks, and lists the checks without one; `null` stands for all checks. */
-export function chooseProblems(records: readonly CheckRecord[], names: readonly (string | null)[]): {
-  readonly chosen: readonly Pick<Silence, "check" | "problemBeganAtMs">[];
-  readonly without: readonly (string | null)[];
-} {
+export function chooseProblems(
+  records: readonly CheckRecord[],
+  names: readonly (string | null)[],
+): ChosenChecks {
   const isAll = names.includes(null);
   const chosen = records.flatMap(({ name: check, condition: { problemBeganAtMs } }) =>
     problemBeganAtMs !== null && (isAll || names.includes(check)) ? [{ check, problemBeganAtMs }] : []
   );
   if (isAll) return { chosen, without: chosen.length === 0 ? [null] : [] };
   return { chosen, without: names.filter((name) => !chosen.some(({ check }) => check === name)) };
+}
+
+interface ChosenChecks {
+  readonly chosen: readonly Pick<Silence, "check" | "problemBeganAtMs">[];
+  readonly without: readonly (string | null)[];
 }
 
 export function renderSilences(silences: readonly Silence[], timeZone: string): string {
@@ -123,24 +125,19 @@ export function renderSilences(silences: readonly Silence[], timeZone: string): 
   }).join("");
 }
 
-/**
- * Adds silences or acknowledgements, and lists them, then the checks that have no problem. Replaced ones end, and stay
- * stored for `monitor why --at`.
- */
+/** Adds silences, and lists them, then the checks without a problem. Replaced ones stay stored for `why --at`. */
 export async function addChosen(
-  store: Pick<Store, "silences" | "addSilences">,
-  { chosen, without }: ReturnType<typeof chooseProblems>,
-  { timeZone, notes = "", ...common }: Pick<Silence, "fromMs" | "untilMs" | "reason" | "by"> & {
+  { store, nowMs: fromMs, by, timeZone }: SilenceTargets,
+  { chosen, without }: ChosenChecks,
+  { notes = "", ...settings }: Pick<Silence, "untilMs" | "reason"> & {
     readonly kind: "silence" | "acknowledgement";
-    readonly timeZone: string;
     /** Further lines, before those of checks without a problem. */
     readonly notes?: string;
   },
 ): Promise<string> {
-  const stored = await store.silences(common.fromMs);
-  const { made, replaced } = newSilences(chosen, stored, common);
+  const { made, replaced } = newSilences(chosen, await store.silences(fromMs), { ...settings, fromMs, by });
   await store.addSilences([...replaced, ...made]);
-  const verb = common.kind === "silence" ? "silence" : "acknowledge";
+  const verb = settings.kind === "silence" ? "silence" : "acknowledge";
   return renderSilences(made, timeZone) + notes +
     without.map((name) => printable(`${name ?? "all checks"}: no problem to ${verb}`) + "\n").join("");
 }
@@ -154,31 +151,27 @@ export async function readSilences(
 }
 
 /**
- * Returns when `--for` or `--until` ends, in milliseconds since 1970; `null`: neither is given.
+ * Returns when `--for` or `--until` ends; `null`: neither is given.
  *
  * @throws {UsageError} If both are given, or one is no time to come.
  */
 function readEnd(invocation: Invocation, context: TimeContext): number | null {
   const until = invocation.text("until");
-  if (invocation.has("for") && until !== undefined) {
-    throw new UsageError("--for cannot be used with --until");
+  if (until === undefined) {
+    const lengthMs = readDuration(invocation, "for", hintForUnit);
+    return lengthMs === null ? null : context.nowMs + lengthMs;
   }
-  if (until !== undefined) return readUntil(until, context);
-  const lengthMs = readDuration(invocation, "for", hintForUnit);
-  return lengthMs === null ? null : context.nowMs + lengthMs;
+  if (invocation.has("for")) throw new UsageError("--for cannot be used with --until");
+  const ms = parseTime(until, context);
+  if (ms === null) {
+    throw new UsageError(`--until is "${until}", expected a time such as ${TIME_EXAMPLES}`);
+  }
+  if (ms === "no such time") throw new UsageError(`--until is "${until}", a time that does not exist`);
+  if (ms <= context.nowMs) throw new UsageError(`--until is "${until}", which is past`);
+  return ms;
 }
 
 function hintForUnit(length: string): string | undefined {
   const count = /^\s*0*([1-9]\d*)\s*$/.exec(length)?.[1];
   return count && `did you mean "${count} ${count === "1" ? "hour" : "hours"}"?`;
-}
-
-function readUntil(text: string, context: TimeContext): number {
-  const ms = parseTime(text, context);
-  if (ms === null) {
-    throw new UsageError(`--until is "${text}", expected a time such as ${TIME_EXAMPLES}`);
-  }
-  if (ms === "no such time") throw new UsageError(`--until is "${text}", a time that does not exist`);
-  if (ms <= context.nowMs) throw new UsageError(`--until is "${text}", which is past`);
-  return ms;
 }

@@ -16,7 +16,11 @@ export function wantsColor(
   return !invocation.has("no-color") && usesColor(sink, system);
 }
 
-/** Formats for pieces of printable text. */
+/** Prints a warning on stderr. */
+export function warn(text: string, { stderr }: Pick<System, "stderr">): void {
+  stderr.write(`monitor: warning: ${printable(text)}\n`);
+}
+
 export type Colors = Readonly<
   Record<"bold" | "dim" | "red" | "green" | "yellow" | "cyan", (text: string) => string>
 >;

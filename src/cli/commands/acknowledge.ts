@@ -37,22 +37,18 @@ export const acknowledgeCommand: Command = {
   run: async (invocation, system) => {
     requireTargets(invocation, "monitor acknowledge NAME");
     const reason = invocation.text("note") ?? "";
-    await withSilences(
-      invocation,
-      system,
-      async ({ store, names, checks, timeZone, nowMs, by, ...given }) => {
-        const untilMs = given.untilMs ?? nowMs + UNTIL_OK_MS_MAX;
-        const records = await store.records();
-        const problems = records.filter(({ condition }) => hasProblem(condition));
-        const { chosen, without } = chooseProblems(problems, names);
-        const pending = describePending(checks, records);
-        const nothing = without.filter((name) => name === null ? pending.size === 0 : !pending.has(name));
-        return await addChosen(store, { chosen, without: nothing }, {
-          ...{ kind: "acknowledgement", fromMs: nowMs, untilMs, reason, by, timeZone },
-          notes: [...pending.values()].join(""),
-        });
-      },
-    );
+    await withSilences(invocation, system, async (targets) => {
+      const { store, names, checks, nowMs } = targets;
+      const records = await store.records();
+      const problems = records.filter(({ condition }) => hasProblem(condition));
+      const { chosen, without } = chooseProblems(problems, names);
+      const pending = describePending(checks, records);
+      const nothing = without.filter((name) => name === null ? pending.size === 0 : !pending.has(name));
+      return await addChosen(targets, { chosen, without: nothing }, {
+        ...{ kind: "acknowledgement", untilMs: targets.untilMs ?? nowMs + UNTIL_OK_MS_MAX, reason },
+        notes: [...pending.values()].join(""),
+      });
+    });
     return EXIT.ok;
   },
 };

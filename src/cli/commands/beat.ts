@@ -214,19 +214,11 @@ async function keep(
 async function requestRun(name: string, service: MonitorRun | null, system: System): Promise<void> {
   if (service === null || service.ended !== null || service.controlPath === null) return;
   const request: ControlRequest = { command: "run", names: [name] };
-  await system.controlSockets.send(service.controlPath, JSON.stringify(request), {
-    timeoutMs: REQUEST_MS_MAX,
-  })
-    .catch(() => {});
+  await system.controlSockets
+    .send(service.controlPath, JSON.stringify(request), { timeoutMs: REQUEST_MS_MAX }).catch(() => {});
 }
 
-interface KeepOptions {
-  readonly system: System;
-  /** How long a write is retried while others write. */
-  readonly timeoutMs: number;
-  /** Ends the retries earlier. */
-  readonly signal?: AbortSignal;
-}
+type KeepOptions = Parameters<typeof stateAlongside>[2] & { readonly system: System };
 
 function endOf(
   end: ForegroundEnd,

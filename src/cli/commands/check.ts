@@ -23,9 +23,8 @@ import { outputOption } from "../output_files.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../../domain/system.ts";
 import { pathFromHere } from "../../config/source.ts";
 import { temporaryPathOf } from "../../shared/regular_file.ts";
-import { printable } from "../../shared/text.ts";
 import { controlPathsOf, locateState } from "../state_location.ts";
-import { wantsColor } from "../terminal.ts";
+import { wantsColor, warn } from "../terminal.ts";
 
 export const checkCommand: Command = {
   name: "check",
@@ -109,7 +108,8 @@ async function runChecks(
     const color = wantsColor(invocation, system.stderr, system);
     system.stderr.write(renderProblems(config.source, config.placedWarnings, { color, severity: "warning" }));
   }
-  await refuseClashes(settings.outputs.map(({ path }) => pathFromHere(path, system)), config);
+  const outputs = settings.outputs.map(({ path }) => pathFromHere(path, system));
+  await refuseClashes(outputs, config);
   // A single run without a state calls no channel.
   const notifies = settings.notifies && !(settings.once && invocation.text("state") === "none");
   const place = await locateState(invocation, config, system);
@@ -117,20 +117,11 @@ async function runChecks(
   const isHereAlone = settings.once && place.path === null;
   if (place.postgres === undefined && !isHereAlone) await rejectUnsharedLocations(config, checks);
   const controlPaths = settings.once ? [] : controlPathsOf(place, system);
-  const requiredPermissions = await permissionsOfConfig(config, {
-    invocation,
-    system,
-    checks,
-    notifies,
-    listens: !settings.once,
-    outputs: settings.outputs.map(({ path }) => pathFromHere(path, system)),
-  });
-  const missing = dropOtherPermissions(requiredPermissions, { system, config });
+  const wanted = { invocation, system, checks, notifies, listens: !settings.once, outputs };
+  const missing = dropOtherPermissions(await permissionsOfConfig(config, wanted), { system, config });
   const options = { invocation, system, config, settings, signals };
   if (settings.once) {
-    for (const need of settings.due ? [] : missing) {
-      system.stderr.write(`monitor: warning: ${printable(describeMissing(need))}\n`);
-    }
+    for (const need of settings.due ? [] : missing) warn(describeMissing(need), system);
     return await runOnce(checks, options);
   }
   const { runService } = await import("../check/run_service.ts");

@@ -1,11 +1,12 @@
 import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
-import { textWidth } from "../../shared/wrap.ts";
+import { pad, textWidth } from "../../shared/wrap.ts";
 import { jsonDocument, printable, truncate } from "../../shared/text.ts";
 import { choose, discover, type ProposedCheck } from "../new_checks/discover.ts";
 import { EXIT } from "../exit_code.ts";
 import { addChecks, openTarget } from "../new_checks/add_checks.ts";
 import { entryFor } from "../new_checks/read_operands.ts";
 import { hintOf } from "../failure.ts";
+import { warn } from "../terminal.ts";
 
 export const discoverCommand: Command = {
   name: "discover",
@@ -37,7 +38,7 @@ export const discoverCommand: Command = {
       system.stdout.write(jsonDocument({ checks, unavailable: notes }));
       return EXIT.ok;
     }
-    for (const text of notes) system.stderr.write(`monitor: warning: ${printable(text)}\n`);
+    for (const text of notes) warn(text, system);
     if (proposed.length === 0) {
       system.stdout.write("nothing to propose: everything found is checked already\n");
       return EXIT.ok;
@@ -62,9 +63,7 @@ function renderList(proposed: readonly ProposedCheck[]): string {
   const targets = proposed.map(({ target }) => truncate(printable(target), TARGET_LENGTH_MAX));
   const width = Math.max(...targets.map(textWidth));
   const digits = `${proposed.length}`.length;
-  return proposed.map(({ reason }, index) => {
-    const target = targets[index] ?? "";
-    const space = " ".repeat(width - textWidth(target));
-    return `${`${index + 1}`.padStart(digits)}  ${target}${space}  ${printable(reason)}\n`;
-  }).join("");
+  return proposed.map(({ reason }, index) =>
+    `${`${index + 1}`.padStart(digits)}  ${pad(targets[index] ?? "", width)}  ${printable(reason)}\n`
+  ).join("");
 }

@@ -177,15 +177,12 @@ function renderBlock(
   { remark, color }: { readonly remark: string; readonly color: boolean },
 ): string {
   const colors = createColors(color);
-  const padded = (texts: readonly string[]): readonly string[] => {
-    const shown = texts.map(printable);
-    const columns = shown.reduce((most, text) => Math.max(most, textWidth(text)), 0);
-    return shown.map((text) => pad(text, Math.min(columns, COLUMNS_MAX)));
+  const padded = (key: "path" | "value"): readonly string[] => {
+    const shown = settings.map((row) => printable(row[key]));
+    const columns = Math.min(Math.max(0, ...shown.map(textWidth)), COLUMNS_MAX);
+    return shown.map((text) => pad(text, columns));
   };
-  const [paths, values] = [
-    padded(settings.map(({ path }) => path)),
-    padded(settings.map(({ value }) => value)),
-  ];
+  const [paths, values] = [padded("path"), padded("value")];
   const lines = settings.map(({ origin }, index) =>
     `  ${paths[index]}  ${values[index]}  ${origin === "built-in" ? colors.dim(origin) : printable(origin)}`
   );

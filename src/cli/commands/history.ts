@@ -12,7 +12,7 @@ import { type CheckStatus, describeStale, statusOf } from "../../engine/check_st
 import { describeAction, describeDelivery, describeOneCause } from "../../outputs/outbox_status.ts";
 import { allChanges } from "../../state/read_store.ts";
 import type { JournalRow } from "../../domain/check_journal.ts";
-import type { LoggedDelivery, PageAction } from "../../domain/outbox.ts";
+import type { LoggedDelivery } from "../../domain/outbox.ts";
 import type { ConditionChange, Store } from "../../domain/store.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import { EXIT } from "../exit_code.ts";
@@ -104,26 +104,18 @@ export const historyCommand: Command = {
     if (shown === undefined) throw new Error(`The check "${name}" is neither in the config nor in the state`);
     const status = statusOf(shown, { recordOf: () => record, notRunning, nowMs });
     const isInConfig = config === null ? null : config.checks.some((candidate) => candidate.name === name);
-    const history = await readHistory(
-      store,
-      asObserved(shown, record, notRunning?.sinceMs ?? null),
-      nowMs,
-      span,
-    );
+    const ranUntilMs = notRunning?.sinceMs ?? null;
+    const history = await readHistory(store, asObserved(shown, record, ranUntilMs), nowMs, span);
+    const sent = { checks: [name], sinceMs, untilMs };
+    const actions = await store.actions(name);
     const past = {
       changes: allChanges(store, name, { sinceMs, untilMs }),
       results: invocation.has("results") ? await readResults(store, name, { sinceMs, untilMs }) : null,
-      deliveries: invocation.has("deliveries")
-        ? (await store.deliveries({ checks: [name], sinceMs, untilMs })).toReversed()
-        : null,
-      actions: (await store.actions(name)).filter(({ atMs }) => atMs >= sinceMs && atMs <= untilMs)
-        .toReversed(),
+      deliveries: invocation.has("deliveries") ? (await store.deliveries(sent)).toReversed() : null,
+      actions: actions.filter(({ atMs }) => atMs >= sinceMs && atMs <= untilMs).toReversed(),
     };
     const { readObjectives } = await import("../../outputs/summary/read_objectives.ts");
-    const objectives = await readObjectives(store, [shown], {
-      untilMs: span?.untilMs ?? nowMs,
-      ranUntilMs: notRunning?.sinceMs ?? null,
-    });
+    const objectives = await readObjectives(store, [shown], { untilMs: span?.untilMs ?? nowMs, ranUntilMs });
     const objective = objectives.get(name) ?? null;
     const durations = describeDurationRule(shown, record, nowMs);
     const facts = { status, isInConfig, monitor, objective, durations };
@@ -132,7 +124,7 @@ export const historyCommand: Command = {
       spans: history.spans,
       durations,
       objective,
-      caused: await store.deliveries({ checks: [name], sinceMs, untilMs, haveCause: true }),
+      caused: await store.deliveries({ ...sent, haveCause: true }),
       traces: invocation.has("trace"),
       span,
       timeZone,
@@ -148,7 +140,6 @@ export const historyCommand: Command = {
 
 const OF_ONE_CHECK = ["trace", "results", "deliveries"];
 
-/** Lists the events of some checks. */
 async function showEvents(invocation: Invocation, system: System): Promise<number> {
   const given = OF_ONE_CHECK.find((name) => invocation.has(name));
   if (given !== undefined) {
@@ -173,6 +164,7 @@ async function showEvents(invocation: Invocation, system: System): Promise<numbe
     },
     names: [...new Set([...chosen, ...removed])],
   });
+  const columns = believableColumns(system.stdout.columns()) ?? Infinity;
   system.stdout.write(
     format === "json"
       ? jsonDocument({
@@ -182,28 +174,19 @@ async function showEvents(invocation: Invocation, system: System): Promise<numbe
           ...{ at: isoTime(atMs), event, check, text, details },
         })),
       })
-      : eventsText(events, {
-        span,
-        timeZone,
-        columns: believableColumns(system.stdout.columns()) ?? Infinity,
-      }),
+      : eventsText(events, { span, timeZone, columns }),
   );
   return EXIT.ok;
 }
 
 function eventsText(
   events: readonly PastEvent[],
-  { span, timeZone, columns }: Pick<PrettyOptions, "timeZone" | "columns"> & { readonly span: PastSpan },
+  { span, timeZone, columns }: Layout & { readonly span: PastSpan },
 ): string {
-  return `${describePeriod(span, timeZone)}\n\n${
-    events.length === 0 ? "no events\n" : events.map(({ atMs, check, text }) =>
-      hanging(
-        `${timeText(atMs, timeZone)}  `,
-        printable(check === null ? text : `${check}: ${text}`),
-        columns,
-      )
-    ).join("")
-  }`;
+  const lines = events.map(({ atMs, check, text }) =>
+    hanging(`${timeText(atMs, timeZone)}  `, printable(check === null ? text : `${check}: ${text}`), columns)
+  );
+  return `${describePeriod(span, timeZone)}\n\n${lines.join("") || "no events\n"}`;
 }
 
 function describePeriod({ sinceMs, untilMs }: PastSpan, timeZone: string): string {
@@ -234,7 +217,12 @@ function presentNotes(
   ];
 }
 
-interface PrettyOptions {
+interface Layout {
+  readonly timeZone: string;
+  readonly columns: number;
+}
+
+interface PrettyOptions extends Layout {
   readonly notes: readonly string[];
   readonly spans: readonly HistorySpan[];
   readonly objective: ObjectiveResult | null;
@@ -245,102 +233,89 @@ interface PrettyOptions {
   readonly traces: boolean;
   /** What `--from` and `--to` chose. */
   readonly span: PastSpan | null;
-  readonly timeZone: string;
-  readonly columns: number;
 }
 
 async function* renderPretty(
   name: string,
   { changes, results, deliveries, actions }: Past,
-  { notes, spans, objective, caused, traces, span: chosen, timeZone, columns, durations }: PrettyOptions,
+  options: PrettyOptions,
 ): AsyncGenerator<string> {
+  const { notes, spans, objective, span: chosen, timeZone, columns, durations } = options;
   yield `${printable(name)}\n`;
   for (const note of notes) yield hanging("", printable(note), columns);
   yield "\n";
   if (chosen !== null) yield `${describePeriod(chosen, timeZone)}\n`;
   for (const span of spans) {
-    yield hanging(
-      chosen === null ? `last ${span.name.padEnd(8)}  ` : "by whole hours  ",
-      describeSpan(span),
-      columns,
-    );
+    const head = chosen === null ? `last ${span.name.padEnd(8)}  ` : "by whole hours  ";
+    yield hanging(head, describeSpan(span), columns);
   }
   if (objective !== null) yield hanging("objective  ", describeObjective(objective), columns);
-  for (const [name, text] of describeMetrics(spans)) {
-    yield hanging("", printable(`${name}: ${text}`), columns);
-  }
+  for (const text of describeMetrics(spans)) yield hanging("", printable(text), columns);
   for (const text of durations) yield hanging("duration       ", printable(text), columns);
-  yield* renderChanges(changes, { caused, traces, timeZone, columns });
-  yield* renderActions(actions, { timeZone, columns });
-  if (results !== null) yield* renderResults(results, { timeZone, columns });
-  if (deliveries !== null) yield* renderDeliveries(deliveries, { timeZone, columns });
+  yield* renderChanges(changes, options);
+  yield* renderRows("actions on the live page", actions, {
+    ...{ timeZone, columns, max: ACTIONS_SHOWN },
+    describe: (one) => [one.atMs, describeAction(one, { timeZone })],
+  });
+  if (results?.length === 0) yield "\nno results\n";
+  yield* renderRows("results", results ?? [], {
+    ...{ timeZone, columns, max: RESULTS_SHOWN },
+    describe: (row, before) => [row.firstMs, describeResults(row), describeGap(row, before)],
+  });
+  if (deliveries?.length === 0) yield "\nno deliveries\n";
+  yield* renderRows("deliveries", deliveries ?? [], {
+    ...{ timeZone, columns, max: DELIVERIES_SHOWN },
+    describe: (one) => [one.atMs, `${one.channelName}: ${describeDelivery(one)}`],
+  });
 }
 
 async function* renderChanges(
   changes: AsyncIterable<ConditionChange>,
-  { caused, traces, timeZone, columns }: Pick<PrettyOptions, "caused" | "traces" | "timeZone" | "columns">,
+  { caused, traces, timeZone, columns }: PrettyOptions,
 ): AsyncGenerator<string> {
   let count = 0;
   let nextMs = Infinity;
   for await (const { atMs, from, to, output, trace } of changes) {
     if (count === 0) yield "\nchanges, newest first:\n";
-    if (count++ === CHANGES_SHOWN) return yield "  more with --format json\n";
-    const time = timeText(atMs, timeZone);
-    const [known] = caused.flatMap(({ decidedAtMs, cause }) =>
-      cause === null || decidedAtMs < atMs || decidedAtMs >= nextMs ? [] : [cause]
-    );
-    const cause = known === undefined ? "" : `; ${printable(describeOneCause(known))}`;
+    if (count++ === CHANGES_SHOWN) return yield MORE;
+    const known = caused.find(({ decidedAtMs, cause }) =>
+      cause !== null && decidedAtMs >= atMs && decidedAtMs < nextMs
+    )?.cause ?? null;
+    const cause = known === null ? "" : `; ${printable(describeOneCause(known))}`;
     const shown = output === "" ? "" : `: ${printable(output)}`;
-    yield hanging(`  ${time}  `, `${from} to ${to}${shown}${cause}`, columns);
+    yield hanging(`  ${timeText(atMs, timeZone)}  `, `${from} to ${to}${shown}${cause}`, columns);
     nextMs = atMs;
     if (traces) yield renderTrace(trace);
   }
   if (count === 0) yield "\nno changes\n";
 }
 
-function* renderActions(
-  actions: readonly PageAction[],
-  { timeZone, columns }: Pick<PrettyOptions, "timeZone" | "columns">,
-): Generator<string> {
-  if (actions.length > 0) yield "\nactions on the live page, newest first:\n";
-  for (const one of actions.slice(0, ACTIONS_SHOWN)) {
-    yield hanging(
-      `  ${timeText(one.atMs, timeZone)}  `,
-      printable(describeAction(one, { timeZone })),
-      columns,
-    );
-  }
-  if (actions.length > ACTIONS_SHOWN) yield "  more with --format json\n";
+const MORE = "  more with --format json\n";
+
+interface RowsOptions<Row> extends Layout {
+  readonly max: number;
+  /** Returns the time and the text of a row, and lines below it. */
+  describe(row: Row, before: Row | undefined): readonly [atMs: number, text: string, below?: string];
 }
 
-function* renderResults(
-  results: readonly JournalRow[],
-  { timeZone, columns }: Pick<PrettyOptions, "timeZone" | "columns">,
+function* renderRows<Row>(
+  heading: string,
+  rows: readonly Row[],
+  { max, timeZone, columns, describe }: RowsOptions<Row>,
 ): Generator<string> {
-  if (results.length === 0) return yield "\nno results\n";
-  yield "\nresults, newest first:\n";
-  for (const [index, row] of results.slice(0, RESULTS_SHOWN).entries()) {
-    const before = results[index + 1];
-    yield hanging(`  ${timeText(row.firstMs, timeZone)}  `, describeResults(row), columns);
-    if (row.gap !== "none" || row.isInterrupted) {
-      const ms = before === undefined ? 0 : row.firstMs - before.lastMs;
-      yield `  ${ms > 0 ? `no results for ${describeDuration(ms)}` : "no results before"}\n`;
-    }
+  if (rows.length > 0) yield `\n${heading}, newest first:\n`;
+  for (const [index, row] of rows.slice(0, max).entries()) {
+    const [atMs, text, below = ""] = describe(row, rows[index + 1]);
+    yield hanging(`  ${timeText(atMs, timeZone)}  `, printable(text), columns) + below;
   }
-  if (results.length > RESULTS_SHOWN) yield "  more with --format json\n";
+  if (rows.length > max) yield MORE;
 }
 
-function* renderDeliveries(
-  deliveries: readonly LoggedDelivery[],
-  { timeZone, columns }: Pick<PrettyOptions, "timeZone" | "columns">,
-): Generator<string> {
-  if (deliveries.length === 0) return yield "\nno deliveries\n";
-  yield "\ndeliveries, newest first:\n";
-  for (const one of deliveries.slice(0, DELIVERIES_SHOWN)) {
-    const text = printable(`${one.channelName}: ${describeDelivery(one)}`);
-    yield hanging(`  ${timeText(one.atMs, timeZone)}  `, text, columns);
-  }
-  if (deliveries.length > DELIVERIES_SHOWN) yield "  more with --format json\n";
+/** A line for the time without results before a row; empty: there is none. */
+function describeGap({ gap, isInterrupted, firstMs }: JournalRow, before: JournalRow | undefined): string {
+  if (gap === "none" && !isInterrupted) return "";
+  const ms = before === undefined ? 0 : firstMs - before.lastMs;
+  return `  ${ms > 0 ? `no results for ${describeDuration(ms)}` : "no results before"}\n`;
 }
 
 /** A row, such as `critical, 3 times in 20 s, the first: connection refused`: outputs of others differ in numbers. */
@@ -350,7 +325,7 @@ function describeResults({ condition, awaits, firstMs, lastMs, runs, gap, output
     runs === 1 ? "once" : `${runs} times in ${describeDuration(lastMs - firstMs)}`,
     gap === "each" && runs > 1 ? "each overdue" : "",
   ].filter((part) => part !== "").join(", ");
-  return output === "" ? parts : `${parts}${runs > 1 ? ", the first" : ""}: ${printable(output)}`;
+  return output === "" ? parts : `${parts}${runs > 1 ? ", the first" : ""}: ${output}`;
 }
 
 /** A text behind a head, wrapped there. */
@@ -379,20 +354,16 @@ function describeSpan(span: HistorySpan): string {
 
 const PLACES = { places: 3 };
 
-/** The measured values of each span of which they are known, by name. */
-function describeMetrics(spans: readonly HistorySpan[]): readonly (readonly [name: string, text: string])[] {
+/** The measured values of each span of which they are known, a text for each name. */
+function describeMetrics(spans: readonly HistorySpan[]): readonly string[] {
   const texts = spans.flatMap(({ name: span, metrics }) =>
-    Object.entries(metrics ?? {}).map((
-      [name, [runs = 0, total = 0, min = 0, max = 0]],
-    ) => {
-      const text = min === max
-        ? `${rounded(min)}`
-        : `${rounded(min)} to ${rounded(max)}, mean ${rounded(total / runs)}`;
-      return [name, `${text} (${span})`] as const;
+    Object.entries(metrics ?? {}).map(([name, [runs = 0, total = 0, min = 0, max = 0]]) => {
+      const rest = min === max ? "" : ` to ${rounded(max)}, mean ${rounded(total / runs)}`;
+      return { name, text: `${rounded(min)}${rest} (${span})` };
     })
   );
-  return [...Map.groupBy(texts, ([name]) => name)]
-    .map(([name, all]) => [name, all.map(([, text]) => text).join("; ")]);
+  return [...Map.groupBy(texts, ({ name }) => name)]
+    .map(([name, all]) => `${name}: ${all.map(({ text }) => text).join("; ")}`);
 }
 
 function rounded(value: number): number {

@@ -137,10 +137,8 @@ function summaryOf(draft: ConfigDraft, output: string | undefined): string {
     counted(variablesOf(draft).length, "variable") + " to set",
   ];
   const missing = draft.leftOut.length === 0 ? "nothing is missing" : `${draft.leftOut.length} not imported`;
-  const next = output === undefined
-    ? ""
-    : `monitor: hint: check it with: monitor validate -c ${printable(output)}\n`;
-  return `monitor: imported ${counts.join(", ")}; ${missing}\n${next}`;
+  const next = output && `monitor: hint: check it with: monitor validate -c ${printable(output)}\n`;
+  return `monitor: imported ${counts.join(", ")}; ${missing}\n${next ?? ""}`;
 }
 
 /** Validates a draft as `monitor validate` does, and removes rejected parts, with the reason for each loss. */

@@ -8,6 +8,7 @@ import {
 } from "../command_definition.ts";
 import { counted, jsonDocument, printable } from "../../shared/text.ts";
 import type { Silence } from "../../domain/outbox.ts";
+import type { Store } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
 import { describeNote, endedAt, isAbout, newWindow, windowId } from "../../engine/silences.ts";
 import { isoTime } from "../../shared/json_values.ts";
@@ -143,7 +144,6 @@ function namesAndTags(): UsageError {
 const RANDOM_LENGTH = 8;
 const ID = /^[\w.:@/+-]{1,100}$/;
 
-/** @throws {UsageError} If the ID has other characters. */
 function readId(invocation: Invocation): string | undefined {
   const id = invocation.text("id");
   if (id === undefined || ID.test(id)) return id;
@@ -153,10 +153,7 @@ function readId(invocation: Invocation): string | undefined {
 /** The check or tag of a window; neither: all checks. */
 type Target = Pick<Silence, "check" | "tag">;
 
-async function readWindows(
-  store: { silences(nowMs: number): Promise<readonly Silence[]> },
-  nowMs: number,
-): Promise<readonly Silence[]> {
+async function readWindows(store: Pick<Store, "silences">, nowMs: number): Promise<readonly Silence[]> {
   return (await store.silences(nowMs)).filter(({ kind }) => kind === "maintenance");
 }
 

@@ -4,7 +4,7 @@ import { describeDuration } from "../../domain/duration.ts";
 import { isLiveMember, type MemberStatus } from "../../domain/membership.ts";
 import { activeConfig } from "../../members/active_config.ts";
 import { hostOf, placesOf } from "../../members/rendezvous.ts";
-import { textWidth } from "../../shared/wrap.ts";
+import { pad, textWidth } from "../../shared/wrap.ts";
 import { EXIT } from "../exit_code.ts";
 import { openKnownConfig } from "../known_config.ts";
 import type { OpenConfig } from "../open_config.ts";
@@ -31,15 +31,17 @@ export const membersCommand: Command = {
     const format = invocation.reportFormat();
     const { config, place } = await openKnownConfig(invocation, { names: [], tags: [] }, system);
     const store = await readSharedState(place, system);
-    const rows = await store?.members() ?? [];
+    const members = await store?.members() ?? [];
     await store?.close();
-    const active = activeConfig(rows.filter((row) => isLiveMember(row) && row.config !== ""));
-    const members = rows.map((row) => viewOf(row, active));
+    const active = activeConfig(configured(members));
     const shares = sharesOf(members, config);
-    const text = format === "json"
-      ? jsonDocument(members.map((member) => fieldsOf(member, shares)))
-      : renderMembers(members, shares);
-    system.stdout.write(text);
+    const views = members.map((member): MemberView => ({
+      ...member,
+      isLive: isLiveMember(member),
+      configState: member.config === "" ? "none" : member.config === active ? "active" : "other",
+      share: shares.get(member.host) ?? null,
+    }));
+    system.stdout.write(format === "json" ? jsonDocument(views.map(fieldsOf)) : renderMembers(views));
     return EXIT.ok;
   },
 };
@@ -48,16 +50,15 @@ interface MemberView extends MemberStatus {
   readonly isLive: boolean;
   /** A single run has none; `other`: most members have another one. */
   readonly configState: "active" | "other" | "none";
-}
-
-function viewOf(member: MemberStatus, active: string | null): MemberView {
-  const { config } = member;
-  const configState = config === "" ? "none" : config === active ? "active" : "other";
-  return { ...member, isLive: isLiveMember(member), configState };
+  /** The number of its checks; `null`: it runs none, or the config has errors. */
+  readonly share: number | null;
 }
 
 /** Returns the number of checks of each member that runs some, by its name; none for a config with errors. */
-function sharesOf(members: readonly MemberView[], config: OpenConfig | null): ReadonlyMap<string, number> {
+function sharesOf(
+  members: readonly MemberStatus[],
+  config: OpenConfig | null,
+): ReadonlyMap<string, number> {
   if (config === null) return new Map();
   const hosts = activeHosts(members);
   const shares = new Map(hosts.map((host) => [host, 0]));
@@ -68,39 +69,33 @@ function sharesOf(members: readonly MemberView[], config: OpenConfig | null): Re
   return shares;
 }
 
-function renderMembers(members: readonly MemberView[], shares: ReadonlyMap<string, number>): string {
+function renderMembers(members: readonly MemberView[]): string {
   if (members.length === 0) return "no members: no monitor shares a state in PostgreSQL\n";
   const columns = Math.max(...members.map(({ host }) => textWidth(printable(host))));
-  return members.map((member) => {
-    const name = printable(member.host);
-    return `${name}${" ".repeat(columns - textWidth(name))}  ${describeMember(member, shares)}\n`;
-  }).join("");
+  return members.map((member) => `${pad(printable(member.host), columns)}  ${describeMember(member)}\n`).join(
+    "",
+  );
 }
 
-function describeMember(
-  { host, isLive, silentForMs, configState, channelKeys, location }: MemberView,
-  shares: ReadonlyMap<string, number>,
-): string {
+function describeMember(member: MemberView): string {
+  const { isLive, silentForMs, configState, channelKeys, location, share } = member;
   const live = location === null ? "live" : `live at ${location}`;
   if (!isLive) return `dead, last heartbeat ${describeDuration(silentForMs)} ago`;
   if (configState === "none") return `${live}, a single run or leaving`;
   if (configState === "other") return `${live}, has another config than most: runs no checks`;
-  const share = shares.get(host);
-  const checks = share === undefined ? "" : `, ${counted(share, "check")}`;
+  const checks = share === null ? "" : `, ${counted(share, "check")}`;
   return `${live}${checks}, sends for ${counted(channelKeys.length, "channel")}`;
 }
 
-function fieldsOf(
-  { host, isLive, silentForMs, configState, channelKeys, location }: MemberView,
-  shares: ReadonlyMap<string, number>,
-): Readonly<Record<string, unknown>> {
+function fieldsOf(member: MemberView): Readonly<Record<string, unknown>> {
+  const { host, isLive, silentForMs, configState, channelKeys, location, share } = member;
   return {
     member: host,
     live: isLive,
     last_heartbeat_ms_ago: Math.round(silentForMs),
     config: configState,
     location,
-    checks: shares.get(host) ?? null,
+    checks: share,
     channels: channelKeys.length,
   };
 }
@@ -124,7 +119,11 @@ export function describeShared(
 
 /** Returns the members that run checks, by their heartbeats: live ones with the config of most members. */
 export function activeHosts(members: readonly MemberStatus[]): readonly string[] {
-  const live = members.filter((member) => isLiveMember(member) && member.config !== "");
+  const live = configured(members);
   const active = activeConfig(live);
   return live.filter(({ config }) => config === active).map(({ host }) => host);
+}
+
+function configured(members: readonly MemberStatus[]): readonly MemberStatus[] {
+  return members.filter((member) => isLiveMember(member) && member.config !== "");
 }

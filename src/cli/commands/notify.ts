@@ -92,7 +92,6 @@ async function sendAll(
   return failures === 0 ? EXIT.ok : EXIT.undelivered;
 }
 
-/** Sends to the channel of `--to`. */
 async function notifyTo(url: string, { invocation, system }: CommandContext): Promise<number> {
   const other = ["config", "tag", "channel"].find((name) => invocation.has(name));
   if (other !== undefined || invocation.operands.length > 0) {

@@ -72,7 +72,6 @@ export const reloadCommand: Command = {
   },
 };
 
-/** Asks whether to apply the plan. */
 async function isWanted({ stdout, terminal }: Pick<System, "stdout" | "terminal">): Promise<boolean> {
   for (;;) {
     stdout.write("apply it (yes or no): ");

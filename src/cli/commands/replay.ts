@@ -98,7 +98,6 @@ function readLast(invocation: Invocation): number {
 /** The longest time from a stored decision to its delivery and its next read. */
 const SETTLED_MS = 10_000;
 
-/** The longest time of a replay. */
 export const LAST_MS_MAX = 10 * 365 * DAY_MS;
 
 interface VerifyOptions {
@@ -145,10 +144,7 @@ export async function verifyReplay(
   return found.length === 0 ? EXIT.ok : EXIT.differs;
 }
 
-/**
- * Returns a config whose channels accept everything at once. The log has how long each notification waited: less than
- * for its group if the service was stopped, and whether a reminder was due meanwhile.
- */
+/** Returns a config whose channels accept everything at once: the log has how long each notification waited. */
 function withoutWaits(config: LoadedConfig): LoadedConfig {
   const checks = config.checks.map((check) => ({
     ...check,

@@ -65,13 +65,17 @@ const CALLS = { list, end } as const;
 async function start(invocation: Invocation, system: System): Promise<void> {
   requireTargets(invocation, "monitor silence NAME --for 1h");
   const untilOk = invocation.has("until-ok");
-  await withSilences(invocation, system, async ({ store, names, timeZone, nowMs, by, ...given }) => {
-    const untilMs = given.untilMs ?? nowMs + (untilOk ? UNTIL_OK_MS_MAX : FOR_MS_DEFAULT);
+  await withSilences(invocation, system, async (targets) => {
+    const { store, names, nowMs } = targets;
+    const untilMs = targets.untilMs ?? nowMs + (untilOk ? UNTIL_OK_MS_MAX : FOR_MS_DEFAULT);
     const chosen = untilOk
       ? chooseProblems(await store.records(), names)
       : { chosen: names.map((check) => ({ check, problemBeganAtMs: null })), without: [] };
-    const reason = invocation.text("reason") ?? "";
-    return await addChosen(store, chosen, { kind: "silence", fromMs: nowMs, untilMs, reason, by, timeZone });
+    return await addChosen(targets, chosen, {
+      kind: "silence",
+      untilMs,
+      reason: invocation.text("reason") ?? "",
+    });
   });
 }
 

@@ -100,11 +100,7 @@ export const statusCommand: Command = {
 
 const WATCH_EVERY_MS = 2_000;
 
-/**
- * Returns the refresh interval; `null`: the status is printed once.
- *
- * @throws {UsageError} If the status can't be refreshed, or the interval is invalid.
- */
+/** Returns the refresh interval; `null`: the status is printed once. */
 function readInterval(invocation: Invocation, system: System): number | null {
   if (!invocation.has("watch")) {
     if (!invocation.has("interval")) return null;
@@ -212,9 +208,7 @@ function toPluginItem(status: CheckStatus, nowMs: number): PluginItem {
 interface PrettyOptions extends TableOptions, TimeContext {
   readonly all: StatusSnapshot;
   readonly inactiveCount: number;
-  /** Facts about the monitor, one a line. */
   readonly trouble: readonly string[];
-  /** Whether the runs of each check are printed below it. */
   readonly detailed: boolean;
 }
 
@@ -313,7 +307,6 @@ function describeRuns(
   ];
 }
 
-/** A line for each window of several checks. */
 function maintenanceLines(
   statuses: readonly CheckStatus[],
   { nowMs, columns }: PrettyOptions,

@@ -200,7 +200,6 @@ function whyText(
   return lines.map((line) => `${printable(line)}\n`).join("");
 }
 
-/** The common cause with other checks, or why there is none. */
 function causeOf({ cause: explained }: Why, timeZone: string): readonly string[] {
   if (explained === null) return [];
   const { cause, suspects } = explained;
