@@ -34,7 +34,6 @@ type OptionValue = string | true | readonly string[];
 const REPORT_FORMATS = ["pretty", "json"] as const;
 export type ReportFormat = typeof REPORT_FORMATS[number];
 
-/** A call of a command. */
 export class Invocation {
   /** Values by option name; a flag that was given is `true`, and an option that is repeatable has a list. */
   readonly options: ReadonlyMap<string, OptionValue>;
@@ -66,7 +65,6 @@ export class Invocation {
     return Array.isArray(value) ? value : [];
   }
 
-  /** @throws {UsageError} If it is none of the choices. */
   choice<Choice extends string>(name: string, choices: readonly Choice[]): Choice | undefined {
     const value = this.text(name);
     if (value === undefined) return undefined;
@@ -81,7 +79,6 @@ export class Invocation {
   }
 }
 
-/** The groups of the list of commands, in its order, with their headings. */
 export const COMMAND_GROUPS = {
   start: "Start",
   run: "Run",
@@ -111,10 +108,7 @@ export interface Command {
   /** Options that it does not have, with the command to use instead. @default none */
   readonly replaced?: Readonly<Record<string, string>>;
   readonly examples: readonly (readonly [line: string, meaning: string])[];
-  /**
-   * The permission classes that it uses with any config; the others are dropped before it runs. Without it, the command
-   * itself drops the classes that the config does not need.
-   */
+  /** The permission classes that it uses with any config. Without it, the command itself drops those that it can. */
   readonly uses?: readonly PermissionClass[];
   /** Its exit codes, in addition to those of every command. */
   readonly endings: readonly Ending[];
@@ -176,7 +170,6 @@ export const COMMON_OPTIONS: readonly OptionSpec[] = [
   option("-V, --version", "version of monitor and its runtime"),
 ];
 
-/** Options of many commands. */
 export const OPTION = {
   config: option(
     "-c, --config PATH",

@@ -5,7 +5,6 @@ import { printable } from "../shared/text.ts";
 import { textWidth } from "../shared/wrap.ts";
 
 interface DiagnosticOptions {
-  /** Whether escape sequences may be used. */
   readonly color: boolean;
   /** A warning is called one; an error goes without a word for it. */
   readonly severity: "error" | "warning";

@@ -78,7 +78,6 @@ export function failRule(failOn: FailOn): (condition: Condition) => boolean {
     condition === "unknown" || (condition !== "ok" && severity(condition) >= severity(failOn));
 }
 
-/** The exit code of a run: that of the highest severity that fails it. */
 export function exitCodeOf(
   conditions: readonly Condition[],
   fails: (condition: Condition) => boolean,

@@ -15,7 +15,6 @@ import { printable, printableBlock, shellWord } from "../shared/text.ts";
 interface Failure {
   /** Whole lines for stderr, each with its line feed. */
   readonly text: string;
-  /** One of {@linkcode EXIT}. */
   readonly exitCode: number;
 }
 
@@ -96,12 +95,7 @@ function render(text: string, hint: string | null, places: TypedPlaces = {}): st
   return `monitor: error: ${shown(text)}\n${hint === null ? "" : `monitor: hint: ${shown(hint)}\n`}`;
 }
 
-/**
- * Writes a new file.
- *
- * @throws {UsageError} If it exists, unless `--force` is given.
- * @throws {OutputError} If it can't be written.
- */
+/** Writes a new file; one that exists only with `--force`. */
 export async function writeNew(
   path: string,
   text: string,

@@ -31,11 +31,7 @@ interface KnownConfig {
   readonly place: StateLocation;
 }
 
-/**
- * Loads the config; its errors are warnings if the path of an existing state can be read nevertheless.
- *
- * @throws {ConfigError} If it has errors, and the state can't be found or the checks are chosen by their tags.
- */
+/** Loads the config; errors in it are warnings if the state can be found, and no checks are chosen by their tags. */
 export async function openKnownConfig(
   invocation: Invocation,
   { names: _, tags }: Selection,
@@ -74,7 +70,6 @@ async function locateStateOf(
   return place.path !== null && await system.state.files.look(place.path) !== null ? place : null;
 }
 
-/** A state for display. */
 interface KnownState extends AsyncDisposable {
   /** `null`: there is none yet. */
   readonly store: Store | null;
@@ -85,7 +80,6 @@ interface KnownState extends AsyncDisposable {
   recordOf(name: string): CheckRecord | null;
 }
 
-/** Opens the state to read it, with the config as far as it can be used. */
 export async function openKnownState(
   invocation: Invocation,
   selection: Selection,

@@ -144,7 +144,6 @@ export function describeMonitor(status: MonitorStatus | null, nowMs: number): st
 
 export interface NoteOptions {
   readonly nowMs: number;
-  /** Whether the config has errors. */
   readonly hasErrors: boolean;
 }
 
@@ -157,7 +156,6 @@ export function monitorNotes(status: MonitorStatus | null, options: NoteOptions)
   ];
 }
 
-/** Further facts: lines without newlines. */
 export function describeMonitorTrouble(
   status: MonitorStatus | null,
   options: NoteOptions,

@@ -49,9 +49,6 @@ async function openPlace(postgres: PostgresSettings, system: System): Promise<Po
 /**
  * Opens a state to read it, alongside the monitor that may own it. `null` if nothing was stored yet, which is printed.
  * Drops the permission for the network unless the state or the command needs it.
- *
- * @throws {StoreError} If it can't be read.
- * @throws {UsageError} If the location has no path.
  */
 export async function readState(
   location: StateLocation,
@@ -67,11 +64,7 @@ export async function readState(
   });
 }
 
-/**
- * Opens a state in PostgreSQL to read it. `null` if it is elsewhere, or nothing was stored yet, which is printed.
- *
- * @throws {StoreError} If it can't be read.
- */
+/** The same for PostgreSQL alone; `null` also for another state. */
 export async function readSharedState(
   { postgres }: StateLocation,
   system: System,
@@ -97,13 +90,7 @@ async function unlessMissing<Opened>(
   }
 }
 
-/**
- * Opens a state to change a part of it, such as a silence, alongside the monitor that may own it. Retries for some time
- * while other processes write to it.
- *
- * @throws {StoreError} If it can't be read or written.
- * @throws {UsageError} If the location has no path.
- */
+/** Opens a state to change a part of it, alongside the monitor that may own it. Retries while others write to it. */
 export async function stateAlongside(
   { path, postgres }: StateLocation,
   system: System,

@@ -6,7 +6,6 @@ import { type Invocation, option, type OptionSpec, UsageError } from "./command_
 
 export interface OutputFile<Format extends string> {
   readonly format: Format;
-  /** The path as specified. */
   readonly path: string;
 }
 

@@ -2,11 +2,7 @@ import { quoteValue } from "../config/problem.ts";
 import { parseIntervalText } from "../config/quantities.ts";
 import { type Invocation, UsageError } from "./command_definition.ts";
 
-/**
- * Returns the duration of an option, milliseconds; `null` without the option.
- *
- * @throws {UsageError} If the value is no duration.
- */
+/** Returns the duration of an option; `null` without the option. */
 export function readDuration(
   invocation: Invocation,
   name: string,

@@ -16,11 +16,7 @@ export const SPAN_OPTIONS: readonly OptionSpec[] = [
   ),
 ];
 
-/**
- * Returns the span of `--from` and `--to`; `null`: neither is given.
- *
- * @throws {UsageError} If one is no time, or the span is in the future or ends before it begins.
- */
+/** Returns the span of `--from` and `--to`; `null`: neither is given. */
 export function readSpan(invocation: Invocation, { timeZone, nowMs }: TimeContext): PastSpan | null {
   const from = invocation.text("from");
   const to = invocation.text("to");
@@ -51,11 +47,7 @@ function readTime(name: "from" | "to", text: string, context: TimeContext): numb
   );
 }
 
-/**
- * Returns the month of `--month`, up to now; `null`: without the option.
- *
- * @throws {UsageError} If it is no month, or one to come.
- */
+/** Returns the month of `--month`, up to now; `null`: without the option. */
 export function readMonth(invocation: Invocation, { timeZone, nowMs }: TimeContext): PastSpan | null {
   const text = invocation.text("month");
   if (text === undefined) return null;

@@ -1,7 +1,5 @@
-/** The address of the live page of a new config. */
 export const STARTER_ADDRESS = "127.0.0.1:9797";
 
-/** The beginning of a new config, up to its checks. */
 const SETTINGS = `// The config of monitor: checks, their schedules and notifications.
 //   monitor validate       prints errors
 //   monitor check --once   runs every check once

@@ -9,7 +9,6 @@ import type { System } from "../domain/system.ts";
 export interface StateLocation {
   /** The absolute path of the file, or the URL of the database; `null`: nothing is stored. */
   readonly path: string | null;
-  /** The database of the URL; absent for a file. */
   readonly postgres?: PostgresSettings;
   /** Whether the user or the config named it. Another one may be unusable without an error. */
   readonly named: boolean;

@@ -15,7 +15,6 @@ export interface Validation {
   readonly inactiveCount: number;
 }
 
-/** The formats of `monitor validate` in addition to `pretty`. */
 export const VALIDATION_FORMATS: Readonly<Record<"json" | "github", (validation: Validation) => string>> = {
   json: (validation) => {
     const { isValid, source, checkCount, inactiveCount } = validation;

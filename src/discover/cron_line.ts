@@ -3,7 +3,6 @@ import { createCronReader } from "../config/cron_times.ts";
 import { shellWord } from "../shared/text.ts";
 import { HOUR_MS } from "../shared/time_units.ts";
 
-/** A line of a crontab, as a job that checks in. */
 export interface CronJob {
   readonly name: string;
   readonly command: string;
@@ -26,12 +25,7 @@ const LONG_MS = 6 * HOUR_MS;
 const LINE = /^\s*(@\w+|\S+(?:\s+\S+){4})\s+(\S.*)$/;
 const FIELDS = /^(?:@\w+|[\d*/,\-\s\w?#]+)$/;
 
-/**
- * Reads a line of a crontab; `null`: it is none. A line of `/etc/crontab` and `/etc/cron.d` has a user, which is only
- * recognized if it is `root`.
- *
- * @throws {CronLineError} If its schedule has no times.
- */
+/** Reads a line of a crontab; `null`: it is none. A user, as in `/etc/crontab`, is only recognized if it is `root`. */
 export function readCronLine(line: string, { hasUser = false, place = "the crontab" } = {}): CronJob | null {
   const [, schedule = "", rest = ""] = LINE.exec(line) ?? [];
   if (!/^[@\d*]/.test(schedule) || !FIELDS.test(schedule)) return null;
@@ -71,7 +65,6 @@ function firstGapMs(fields: string): number {
   }
 }
 
-/** Any day works. */
 const START_MS = Date.UTC(2026, 0, 1);
 
 /** Words that only a shell understands. */

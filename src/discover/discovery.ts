@@ -6,7 +6,6 @@ import { truncate } from "../shared/text.ts";
 import { type CronJob, CronLineError, readCronLine } from "./cron_line.ts";
 
 export interface Proposal {
-  /** The operands of `monitor add`. */
   readonly words: readonly string[];
   readonly reason: string;
   readonly cronJob?: CronJob;
@@ -30,7 +29,6 @@ const REASON_LENGTH_MAX = 120;
 interface PrintingCommand {
   readonly name: string;
   readonly arguments: readonly string[];
-  /** A description of its output, for notes. */
   readonly what: string;
   /** Exit codes with a usable output. @default 0 */
   readonly codes?: readonly number[];
@@ -168,7 +166,6 @@ function isDisk(type: string, path: string): boolean {
 
 const WHAT = "cron jobs";
 
-/** Proposes the jobs of the system's crontabs and of the user's own. */
 export async function discoverCronJobs(discovery: Discovery): Promise<readonly Proposal[]> {
   const files = ["/etc/crontab"];
   // Cron ignores names with a dot.

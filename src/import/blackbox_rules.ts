@@ -17,7 +17,6 @@ export interface AlertRule {
   readonly selects: Matcher;
 }
 
-/** Reads the rules of a file, and lists those that have no counterpart. */
 export async function readRules(file: Foreign, draft: ConfigDraft): Promise<readonly AlertRule[]> {
   const rules: AlertRule[] = [];
   for (const rule of file.objects("groups").flatMap((group) => group.objects("rules"))) {
@@ -104,13 +103,11 @@ function product(text: string): number | null {
 export interface ProbeLimits {
   readonly duration: Readonly<Partial<Record<Level, string>>>;
   readonly expiry: Readonly<Partial<Record<Level, string>>>;
-  /** Whether a failed probe is a warning. */
   readonly isWarning: boolean;
 }
 
 type Level = "warning" | "critical";
 
-/** Returns the limits of the rules that select a probe. */
 export function limitsOf(rules: readonly AlertRule[]): ProbeLimits {
   const of = (about: AlertRule["about"]) =>
     Object.fromEntries(

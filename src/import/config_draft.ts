@@ -8,11 +8,9 @@ import { printable, truncate } from "../shared/text.ts";
 type GroupOfChecks = Extract<written.CheckByKind, { readonly kind: "group" }>;
 
 export interface LeftOut {
-  /** Its owner in the source, such as `endpoint "api"`. */
   readonly item: string;
   /** The key or condition; `null`: nothing of the item is in the config. */
   readonly key: string | null;
-  /** Why, in one line without a final period. */
   readonly reason: string;
 }
 
@@ -58,7 +56,6 @@ export class ConfigDraft {
     return this.#channels;
   }
 
-  /** In the order in which it was found. */
   get leftOut(): readonly LeftOut[] {
     return this.#leftOut;
   }
@@ -102,13 +99,7 @@ export class ConfigDraft {
     this.#leftOut.push(left);
   }
 
-  /**
-   * Returns a placeholder for a secret. Equal secrets have one variable. A value with a placeholder is returned
-   * unchanged.
-   *
-   * @param name Words for the name of the variable
-   * @param source The place of the secret in the source
-   */
+  /** Returns a placeholder for a secret, the same for equal ones; a value with a placeholder is returned unchanged. */
   secret(value: string, name: string, source: string): string {
     if (/(?<!\$)\$\{(?:env|file|captured):/.test(value)) return value;
     let variable = this.#variableByValue.get(value);
@@ -153,7 +144,6 @@ export class ConfigDraft {
     return name;
   }
 
-  /** The place in the source of a variable's value. */
   sourceOf(variable: string): string | undefined {
     return this.#variables.get(variable);
   }
@@ -206,18 +196,13 @@ export interface Importer {
   readonly expects: string;
   /** Returns whether a file is a database, which is not read whole but opened by `translate`. */
   isDatabase?(path: string): boolean;
-  /**
-   * Puts every check and channel of the file, and of those that it includes, into the draft, and lists the rest there.
-   *
-   * @throws {ConfigError} If the file is malformed.
-   */
+  /** Puts the checks and channels of the file, and of those that it includes, into the draft, and lists the rest there. */
   translate(file: ForeignFile, draft: ConfigDraft, included: IncludedFiles): void | Promise<void>;
 }
 
 /** A part of the source, such as an endpoint. Its secrets become placeholders, and its lost settings are listed. */
 export class SourceItem {
   readonly draft: ConfigDraft;
-  /** Its name in the list, such as `endpoint "api"`. */
   readonly label: string;
   /** For the names of checks and variables. */
   readonly name: string;
@@ -238,7 +223,6 @@ export class SourceItem {
     return this.draft.secret(value, `${this.name} ${words}`, place);
   }
 
-  /** Returns a placeholder for a key of check-ins over HTTP. */
   pingKey(): string {
     return this.draft.pingKey(this.name, this.label);
   }
@@ -257,7 +241,6 @@ export class SourceItem {
     return hide(rest).replace(/^\s*https?:\/\//i, (scheme) => `${scheme}${secret}@`);
   }
 
-  /** Headers with placeholders for credentials. */
   headers(headers: Readonly<Record<string, string>>): Record<string, string> {
     return Object.fromEntries(
       Object.entries(headers).map(([header, value]) => {
@@ -290,7 +273,6 @@ export class SourceItem {
 
 interface DraftVariable {
   readonly name: string;
-  /** Its place in the source. */
   readonly source: string;
 }
 

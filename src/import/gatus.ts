@@ -25,7 +25,6 @@ function readVariables(text: string): string {
   );
 }
 
-/** Keys at the top that are about Gatus itself. */
 const OWN_KEYS: Readonly<Record<string, string>> = {
   remote: "no counterpart",
   security: "the HTTP endpoint has a token: set listen.token",
@@ -62,7 +61,6 @@ interface Context {
   readonly draft: ConfigDraft;
 }
 
-/** The common keys of regular and external endpoints. */
 function commonOf(endpoint: Foreign, item: SourceItem, providers: Providers): written.CheckSettings {
   const group = endpoint.text("group");
   const windows = readWindows(endpoint, "maintenance-windows", item);

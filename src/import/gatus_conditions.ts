@@ -47,12 +47,10 @@ export function parseCondition(text: string): GatusCondition | null {
 type Changing<T> = { -readonly [Key in keyof T]: T[Key] };
 type Response = Changing<written.HttpExpectation>;
 
-/** By JSON path. */
 type JsonComparisons = Record<string, written.JsonExpectationObject>;
 
 type LeaveCondition = (condition: string, reason: string) => void;
 
-/** The expectations of an HTTP response, as `response` of `http_request`. */
 export function expectResponse(
   conditions: readonly GatusCondition[],
   leave: LeaveCondition,

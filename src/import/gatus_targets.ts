@@ -16,7 +16,6 @@ type Target = (written.CheckByKind & Pick<written.CheckSettings, "invert">) | { 
 
 interface TargetSource {
   readonly endpoint: Foreign;
-  /** Without the scheme. */
   readonly rest: string;
   readonly url: string;
   readonly conditions: readonly GatusCondition[];

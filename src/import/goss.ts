@@ -47,7 +47,6 @@ function translateResource(
   });
 }
 
-/** Attributes of every resource. */
 const IGNORED: readonly string[] = ["title", "meta", "skip", "timeout", "retry_count", "retry_delay"];
 
 const LEFT_OUT: Readonly<Record<string, string>> = {
@@ -74,7 +73,6 @@ const RESOURCES: Readonly<Record<string, Translate>> = {
   user: existence("username", (name) => ["getent", "passwd", name]),
 };
 
-/** A command that succeeds if the resource exists. */
 function existence(attribute: string, wordsFor: (name: string) => readonly string[]): Translate {
   return (key, resource) =>
     scriptCheck(wordsFor(resource.text(attribute) ?? key), resource.boolean("exists") ?? true);
@@ -219,7 +217,6 @@ const FAILURE_CODES: written.ScriptParameters["exit_code_conditions"] = {
   "32": "critical",
 };
 
-/** A command that succeeds if something exists. */
 function scriptCheck([path = "", ...args]: readonly string[], isExpected: boolean): written.Check {
   return {
     kind: "script",

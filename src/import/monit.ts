@@ -167,10 +167,7 @@ class Service {
     }
   }
 
-  /**
-   * Adds the check of the service itself, with every test that it has parameters for. Tests that only alert are in a
-   * second one if others restart the service.
-   */
+  /** Adds the check of the service itself. Tests that only alert are in a second one if others restart the service. */
   addOwn<Parameters>(read: ReadTest<Parameters>, checkOf: (tested: Partial<Parameters>) => MonitCheck): void {
     const own = this.tests.filter((test) => !isConnection(test) && !isAboutContent(test)).flatMap((test) => {
       const found = read(test.tokens);
@@ -392,7 +389,6 @@ function addProgram(service: Service): void {
 
 type MonitSettings = ReturnType<typeof readMonitSettings>;
 
-/** Statements about Monit itself. */
 const OWN: readonly string[] =
   ("daemon log logfile pidfile idfile statefile eventqueue init limits ssl tls mailserver mail-format alert " +
     "onreboot terminal expectbuffer fips").split(" ");

@@ -62,7 +62,6 @@ export const HOST_EVENTS = ["d", "u", "r"];
 export const SERVICE_EVENTS = ["w", "u", "c", "r"];
 export const FILTER_BY_HAND = "write conditions and events of a channel by hand";
 
-/** Lists the events that a contact does not get. */
 function listFilters(directives: ReadonlyMap<string, string>, name: string, draft: ConfigDraft): void {
   for (const [type, events] of [["service", SERVICE_EVENTS], ["host", HOST_EVENTS]] as const) {
     const options = listOf(directives.get(`${type}_notification_options`));
@@ -91,7 +90,6 @@ function mailOnThisMachine(
   );
 }
 
-/** Names of contacts by group. */
 function contactGroups(objects: readonly NagiosObject[]): ReadonlyMap<string, readonly string[]> {
   const groups = new Map<string, string[]>();
   const add = (group: string, contacts: readonly string[]) => {
@@ -109,7 +107,6 @@ function contactGroups(objects: readonly NagiosObject[]): ReadonlyMap<string, re
   return groups;
 }
 
-/** Time periods by name. */
 type Periods = ReadonlyMap<string, NagiosObject>;
 
 function isAlways(name: string | undefined, periods: Periods): boolean {
@@ -167,7 +164,6 @@ function windowsOf(
   return windows === null ? {} : { maintenance_windows: windows };
 }
 
-/** Days with their names here. */
 const DAYS = {
   monday: "mon",
   tuesday: "tue",

@@ -32,11 +32,7 @@ export interface NagiosFile {
   readonly unread: readonly { readonly item: string; readonly reason: string }[];
 }
 
-/**
- * Reads object definitions, and lines of `resource.cfg` and `nagios.cfg`, of a file and of those that it names.
- *
- * @throws {ConfigError} If a definition is malformed.
- */
+/** Reads object definitions, and lines of `resource.cfg` and `nagios.cfg`, of a file and of those that it names. */
 export async function parseNagios(main: ForeignFile, included: IncludedFiles): Promise<NagiosFile> {
   const read: Contents = { objects: [], macros: new Map(), settings: new Map(), includes: [] };
   const unread: { readonly item: string; readonly reason: string }[] = [];
@@ -52,7 +48,6 @@ export async function parseNagios(main: ForeignFile, included: IncludedFiles): P
   return { ...read, objects: resolveTemplates(read.objects), unread };
 }
 
-/** What was read so far, and the files that are still to be read. */
 interface Contents {
   readonly objects: NagiosObject[];
   readonly macros: Map<string, string>;
@@ -131,7 +126,6 @@ function readSetting(line: string, from: ForeignFile, { macros, settings, includ
 /** More levels of templates are rejected, before recursion overflows the stack. */
 const DEPTH_MAX = 100;
 
-/** Directives of a definition itself, which are not inherited. */
 const OWN_DIRECTIVES: readonly string[] = ["name", "use", "register"];
 
 function resolveTemplates(objects: readonly NagiosObject[]): readonly NagiosObject[] {

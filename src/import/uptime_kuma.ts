@@ -159,7 +159,6 @@ function readBackup(root: unknown) {
         .filter(([, isUsed]) => isUsed === true).map(([id]) => id),
     })),
     notifications: rowsIn(backup.get("notificationList")),
-    /** Tables with rows that are not imported. */
     others: rowsIn(backup.get("proxyList")).length > 0 ? ["proxies"] : [],
   };
 }

@@ -26,7 +26,6 @@ export interface RequiredPermission {
   readonly isOfMachine?: boolean;
 }
 
-/** What a part of a config requires. */
 interface Requirement {
   readonly neededBy: string;
   readonly requiredPermissions: RequiredPermissions;

@@ -78,12 +78,10 @@ export class LocatedWork {
     });
   }
 
-  /** Follows calls for checks that this member owns. */
   attach(scheduler: Scheduler): void {
     this.#scheduler = scheduler;
   }
 
-  /** Runs the checks that this member owns. */
   get runner(): CheckRunner {
     return this.#agreed;
   }

@@ -37,7 +37,6 @@ interface ReloadOptions extends CommandContext {
   onReloaded(outcome: ReloadOutcome): void;
 }
 
-/** Returns a function that reloads the config, one time after another. */
 export function createReload(options: ReloadOptions): () => Promise<ReloadOutcome> {
   const { invocation, system, statePath, isShared, log } = options;
   let { config, scheduled } = options;
@@ -77,11 +76,7 @@ export function createReload(options: ReloadOptions): () => Promise<ReloadOutcom
   };
 }
 
-/**
- * Returns the scheduled part of a config: its active checks, or the selected ones of them.
- *
- * @throws {UsageError} If a name or a tag is not in the config.
- */
+/** Returns the scheduled part of a config: its active checks, or the selected ones of them. */
 export function toScheduled(config: OpenConfig, selection: Selection): ScheduledConfig {
   return {
     checks: selectChecks(config.checks, selection).filter((check) => check.active),
@@ -114,7 +109,6 @@ type Reread = Pick<ReloadOptions, "config" | "scheduled"> | {
   readonly first?: string;
 };
 
-/** Reads the config again, and logs every error with its location. */
 async function readAgain({ invocation, system, config, log, isShared }: RereadOptions): Promise<Reread> {
   const { source } = config;
   try {

@@ -37,7 +37,6 @@ export interface PassParts extends OnceOptions {
   readonly left: ReadonlySet<string>;
   /** Whether there is a state: without one no channel is called. */
   readonly isKept: boolean;
-  /** Receives the steps of runs; absent: nothing does. */
   readonly steps: StepReceiver | undefined;
 }
 

@@ -168,7 +168,6 @@ async function sendSpans(
   if (failure !== null) warn(config.redact(failure));
 }
 
-/** Runs the checks; with a state, their notifications are sent. */
 async function runPass(checks: readonly Check[], options: PassParts): Promise<number> {
   const format = await FORMATS[options.settings.format ?? "pretty"]();
   const printer = new RunPrinter(checks, { ...options, format });

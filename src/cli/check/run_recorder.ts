@@ -8,7 +8,6 @@ import { configHash, endOf, lastSeenMs } from "../monitor_status.ts";
 
 export interface RunRecorder {
   adopt(config: OpenConfig): Promise<void>;
-  /** Writes the run again after the store failed or was replaced. */
   repeat(): Promise<void>;
   /** While other members run, the state is that of a running service. */
   stopped(atMs: number): Promise<void>;
@@ -59,10 +58,7 @@ export function createRunRecorder({ repository, system, lockPath }: RunRecorderO
   };
 }
 
-/**
- * Returns when the service ended that ran before this process, or the last member; `null`: there was none, a member runs,
- * or the state can't be read.
- */
+/** Returns when the service before this process, or the last member, ended; `null`: none did, or the state is unusable. */
 export async function endOfService(store: Store, nowMs: number): Promise<number | null> {
   let endMs: number | null = null;
   await unlessUnusable(async () => {
@@ -86,10 +82,7 @@ export async function recordDeath(store: Store): Promise<void> {
   });
 }
 
-/**
- * Records that calls by cron run the checks, unless that is recorded with the same config. Checks that left it are kept
- * for the next call if this one does not end their problems.
- */
+/** Records that cron runs the checks. Those that left the config stay for the next call if this one ends no problems. */
 export async function recordCronRun(
   store: Store,
   config: OpenConfig,
@@ -130,7 +123,6 @@ export async function checksThatLeft(
   return new Set(run.checks.map(({ name }) => name).filter((name) => !active.has(name)));
 }
 
-/** The facts of a run that the config determines. */
 function factsOf(config: OpenConfig, nowMs: number) {
   return {
     configPath: config.source.path,

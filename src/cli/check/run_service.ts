@@ -34,7 +34,6 @@ interface ServiceOptions extends CommandContext {
   readonly signals: StartSignals;
 }
 
-/** Runs the checks until a stop signal, and returns the exit code. */
 export async function runService(options: ServiceOptions): Promise<number> {
   const { invocation, config, settings } = options;
   const { system, log } = withSteadySinks(options);
@@ -183,7 +182,6 @@ function recentRuns(
     : { checks: waits.length, nextMs: waits.reduce((one, other) => Math.min(one, other)) };
 }
 
-/** How often a service without a control socket shows that it runs. */
 const ALIVE_EVERY_MS = 60_000;
 
 /** How long running checks may take to finish after the first stop signal. */
@@ -196,10 +194,7 @@ interface StopOptions extends Omit<ServiceParts, "adopt"> {
   readonly stopped: PromiseWithResolvers<number>;
 }
 
-/**
- * The first signal waits for running checks. A second one terminates at once; running commands are killed with this
- * process.
- */
+/** The first signal waits for running checks. A second one ends at once, and running commands with this process. */
 function createStop(
   options: StopOptions,
 ): { ask(signal: "SIGINT" | "SIGTERM"): void; readonly wasAsked: boolean } {

@@ -32,7 +32,6 @@ export class Guest {
   readonly #options: GuestOptions;
   readonly #member: Member;
 
-  /** See {@linkcode startGuest}. */
   constructor(sending: NotifyingConfig, options: GuestOptions) {
     const { shared, system, onBug } = options;
     const id = system.randomId();
@@ -54,10 +53,7 @@ export class Guest {
     this.sender = new SharedSender(sending, { ...options, member: this.#member });
   }
 
-  /**
-   * Tries each pending notification once, and each rejected one that is due, unless members that run as services send
-   * them.
-   */
+  /** Tries each notification once that is pending, or rejected and due, unless members that run as services do. */
   async drain(deadlineMs: number): Promise<void> {
     const { sender } = this;
     const { repository, system: { clock } } = this.#options;

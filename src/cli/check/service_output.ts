@@ -56,7 +56,6 @@ export function describeFailedReload({ error, first }: FailedReloadOutcome): str
 
 export interface ServiceOutput {
   started(facts: ServiceFacts, state: StateFacts): void;
-  /** Prints an event, if the format has it. */
   happened(event: SchedulerEvent): void;
   reloaded(outcome: ReloadOutcome): void;
   stopped(facts: { readonly signal: string; readonly unfinished: readonly string[] }): void;
@@ -71,7 +70,6 @@ interface ComparedConfig extends Pick<OpenConfig, "files"> {
 /** Of these, changes of checks are found. */
 const KEYS_OF_CHECKS: readonly string[] = ["checks", "channels", "defaults", "include", "$schema"];
 
-/** Compares a config with another one. */
 export function compareConfigs(before: ComparedConfig, after: ComparedConfig): ConfigDifference {
   const texts = (checks: readonly Check[]): ReadonlyMap<string, string> =>
     new Map(checks.map((check) => [check.name, JSON.stringify(check)]));
@@ -89,10 +87,7 @@ export function compareConfigs(before: ComparedConfig, after: ComparedConfig): C
 
 const NAMES_MAX = 10;
 
-/**
- * Describes the changes of a config, as in `1 added ("api"), 0 changed, 1 removed ("web"), changed setting
- * "common_causes"`.
- */
+/** Returns such as `1 added ("api"), 0 changed, 1 removed ("web"), changed setting "common_causes"`. */
 export function describeDifference({ added, changed, removed, settings = [] }: ConfigDifference): string {
   const words = settings.length === 0
     ? []
@@ -114,10 +109,7 @@ interface PrettyOptions {
   hint(text: string): string;
 }
 
-/**
- * The output of the `pretty` format: a line at the start, and the console channel's lines. On a terminal also how to see
- * the page, and the first result of each check.
- */
+/** Prints a line at the start and those of consoles; on a terminal also the page, and the first result of each check. */
 export function createPrettyOutput(
   { stdout }: Pick<System, "stdout">,
   { color, address, hint }: PrettyOptions,
@@ -165,10 +157,7 @@ function describeRecent({ checks, nextMs }: RecentRuns): string {
   return `${counted(checks, "check")} ran recently, next run in ${next}; see: monitor status`;
 }
 
-/**
- * The output of the `ndjson` format: one event a line. Lines of the console channel go to the log, so that stdout has
- * only JSON. Fields are only added.
- */
+/** Prints one JSON event a line, with fields that are only added. The lines of consoles go to the log. */
 export function createEventOutput(
   { stdout, clock }: Pick<System, "stdout" | "clock">,
   log: Log,

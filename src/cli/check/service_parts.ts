@@ -70,7 +70,6 @@ export interface ServiceParts {
   adopt(config: OpenConfig, scheduled: ScheduledConfig): void;
 }
 
-/** Builds the parts in one order, each from those before it. */
 export async function startParts(options: ServicePartsOptions): Promise<ServiceParts> {
   const { config, scheduled, settings, system, log, state, onBug } = options;
   const repository = await openRepository(options);
@@ -242,7 +241,6 @@ async function openRepository({ system, state, log }: ServicePartsOptions): Prom
   });
 }
 
-/** This process as a member of those that share a state. */
 interface Sharing {
   readonly member: Member;
   readonly sender: SharedSender;
@@ -323,7 +321,6 @@ interface ServiceOutputsOptions extends CommandContext {
   /** Reports to another monitor; `null` if the state is shared. */
   readonly reporter: ReportSender | null;
   readonly agents: AgentReports;
-  /** Receives what agents report. */
   readonly reports: Pick<AgentReports, "receive" | "rejected">;
   readonly spans: SpanQueue;
   /** This process as a member; `null` if its state isn't shared. */
@@ -335,11 +332,7 @@ interface ServiceOutputsOptions extends CommandContext {
 
 interface ServiceOutputs {
   happened(event: SchedulerEvent): void;
-  /**
-   * Starts the HTTP endpoint that the config asks for, if any.
-   *
-   * @throws {ListenError} If it can't listen.
-   */
+  /** Starts the HTTP endpoint that the config asks for, if any. */
   listen(): Promise<void>;
   adopt(config: LoadedConfig): void;
   reloaded(isSuccessful: boolean): void;
@@ -348,7 +341,6 @@ interface ServiceOutputs {
   end(): Promise<void>;
 }
 
-/** Starts the outputs of a config; the endpoint waits for `listen`. */
 async function startOutputs(config: LoadedConfig, options: ServiceOutputsOptions): Promise<ServiceOutputs> {
   const { invocation, scheduler, member, located, reporter, agents } = options;
   const selection = readSelection(invocation);

@@ -14,12 +14,10 @@ const SERVICE_FORMAT_NAMES: readonly FormatName[] = ["pretty", "ndjson"];
 export interface CheckCommandSettings {
   /** Whether each check runs once, rather than on its schedule until a stop signal. */
   readonly once: boolean;
-  /** Only checks whose planned time has come. */
   readonly due: boolean;
   readonly format: FormatName | null;
   /** The lowest severity that fails a run; only for `once`. */
   readonly failOn: FailOn;
-  /** Whether everything that a run does is printed. */
   readonly traces: boolean;
   /** The number of checks with a process that run at a time. */
   readonly concurrency: number;
@@ -36,11 +34,7 @@ export interface CheckCommandSettings {
   readonly location: string | null;
 }
 
-/**
- * Reads the options of `monitor check`.
- *
- * @throws {UsageError} If a value or a combination makes no sense.
- */
+/** @throws {UsageError} If a value or a combination makes no sense. */
 export function readCheckSettings(invocation: Invocation): CheckCommandSettings {
   const once = invocation.has("once");
   const due = invocation.has("due");

@@ -25,11 +25,9 @@ interface TakePartOptions {
   readonly system: Pick<System, "clock" | "hostName" | "randomId">;
   readonly work: MemberWork;
   readonly log: Log;
-  /** Called with the error that terminates the service. */
   fail(error: unknown): void;
 }
 
-/** Creates the member of this process; it participates once it joins. */
 export function takePart(
   { shared, name, location, system, work, log, fail }: TakePartOptions,
 ): Member {

@@ -123,7 +123,6 @@ export interface BashLine {
   readonly quote: "" | '"' | "'";
 }
 
-/** Splits a line; `breaks` is `COMP_WORDBREAKS`. */
 export function readBashLine(line: string, breaks: string): BashLine {
   const words: string[] = [];
   let word = "";

@@ -27,12 +27,7 @@ interface AddOptions extends CommandContext {
   readonly traces?: boolean;
 }
 
-/**
- * Tries checks, prints their results, and writes them into the config; returns the exit code. Nothing is written if
- * the new config has an error, or if a signal aborts the checks.
- *
- * @throws {UsageError} If a check has an error.
- */
+/** Tries checks, prints their results, and writes them into the config, unless a signal or an error prevents it. */
 export async function addChecks(checks: readonly NewCheck[], options: AddOptions): Promise<number> {
   const { system, target } = options;
   if (checks.length === 0) return EXIT.ok;
@@ -50,11 +45,7 @@ export async function addChecks(checks: readonly NewCheck[], options: AddOptions
   return EXIT.ok;
 }
 
-/**
- * Tries checks as a part of the config, and returns their results, also as text.
- *
- * @throws {UsageError} If a check has an error.
- */
+/** Tries checks as a part of the config, and returns their results, also as text. */
 export async function tryChecks(
   checks: readonly NewCheck[],
   options: AddOptions & { readonly required?: readonly RequiredPermission[] },
@@ -96,7 +87,6 @@ export function writtenChecks(config: OpenConfig | null): ReadonlyMap<string, Js
 
 export interface KnownCheck {
   readonly check: NewCheck;
-  /** The name of the check that has its target. */
   readonly name: string;
   /** Whether that one is added by the same call. */
   readonly isNew: boolean;
@@ -219,9 +209,7 @@ function programOf(system: System): string {
 }
 
 export interface ConfigTarget {
-  /** As messages name it. */
   readonly label: string;
-  /** Absolute. */
   readonly path: string;
   /** `null`: there is none yet. */
   readonly config: OpenConfig | null;
@@ -229,7 +217,6 @@ export interface ConfigTarget {
   readonly text: string;
 }
 
-/** For checks that are only tried. */
 export const NO_CONFIG: ConfigTarget = {
   label: "-",
   path: "-",
@@ -237,12 +224,7 @@ export const NO_CONFIG: ConfigTarget = {
   text: '{ "defaults": {}, "checks": {} }\n',
 };
 
-/**
- * Finds and opens the config that checks are added to. If there is none, makes one at the path of `--config`, else in
- * the working directory.
- *
- * @throws {ConfigError} If it has errors.
- */
+/** Opens the config that checks are added to. If there is none, it is new, at `--config` or in the working directory. */
 export async function openTarget({ invocation, system }: CommandContext): Promise<ConfigTarget> {
   const named = invocation.text("config");
   if (named === "-") throw new UsageError("--config is -, expected a file to add checks to");
@@ -261,7 +243,6 @@ export async function openTarget({ invocation, system }: CommandContext): Promis
   return { ...target, config, text: config.source.text };
 }
 
-/** @throws {MissingPermissionsError} If some of them are not granted. */
 export async function permissionsOfWriting(
   { path, config }: ConfigTarget,
   system: System,
@@ -281,7 +262,6 @@ export async function permissionsOfWriting(
 
 const BYTE_ORDER_MARK = "\uFEFF";
 
-/** @throws {OutputError} If it cannot be written. */
 async function writeTarget(target: ConfigTarget, text: string, system: System): Promise<void> {
   const { path, label, config } = target;
   if (config !== null) return await rewriteText(target, text, system);
@@ -292,11 +272,7 @@ async function writeTarget(target: ConfigTarget, text: string, system: System): 
   }
 }
 
-/**
- * Replaces the text of a file, unless it is another one by now.
- *
- * @throws {OutputError} If it cannot be written.
- */
+/** Replaces the text of a file, unless it is another one by now. */
 export async function rewriteText(
   { path, label, text: before }: Omit<ConfigTarget, "config">,
   text: string,

@@ -23,7 +23,6 @@ import type { System } from "../../domain/system.ts";
 
 export interface ProposedCheck {
   readonly check: NewCheck;
-  /** The subject of the check, in few words. */
   readonly target: string;
   readonly reason: string;
 }

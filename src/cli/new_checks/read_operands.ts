@@ -20,9 +20,7 @@ export interface NewCheck {
   readonly kind: CheckKind;
   /** Absent: that of the config. */
   readonly threshold?: number | undefined;
-  /** As in the config. */
   readonly parameters: JsonObject;
-  /** The source, if it is a line of a crontab. */
   readonly cronJob?: CronJob;
   /** The target, if nothing but it was typed. */
   readonly target?: string | undefined;
@@ -107,7 +105,6 @@ async function ofKind(kind: CheckKind, text: string | null, { system, targets }:
   return { name: target.nameOf(word), kind, parameters: parameters as JsonObject };
 }
 
-/** Makes a check of the kind that claims a word. */
 async function ofWord(text: string, reading: Reading): Promise<NewCheck> {
   if (isKeyValue(text)) throw new UsageError(`"${text}" comes before the check that it is for`);
   const cronJob = cronJobOf(text);
@@ -200,12 +197,7 @@ export function isKeyValue(word: string): boolean {
   return /^[a-z_]\w*(?:\.[^=]*)?=/i.test(word);
 }
 
-/**
- * Reads `KEY=VALUE`. Dots lead into objects, such as `response.status_code=200`. The schema decides whether the value
- * is text, a number, `true`, a list or other JSON.
- *
- * @throws {UsageError} If the kind has no such key.
- */
+/** Reads `KEY=VALUE`. Dots lead into objects, such as `response.status_code=200`; the schema decides on the type. */
 export function readKeyValue(word: string, kind: string, reader: SchemaReader): TypedParameter {
   const config: JsonValue = { checks: { check: { kind } } };
   const at = (path: readonly string[]): SchemaView | undefined =>
@@ -294,7 +286,6 @@ export function renderEntry(check: NewCheck): string {
   return name + layOutJson(entryFor(check), { indent: "  ", margin: "", column: name.length, newline: "\n" });
 }
 
-/** @throws {UsageError} If one has an error. */
 export async function openNewChecks(
   checks: readonly NewCheck[],
   { invocation, system }: CommandContext,

@@ -12,7 +12,6 @@ import { startProgress, wantsColor } from "../terminal.ts";
 
 interface TryOptions extends CommandContext {
   readonly config: OpenConfig;
-  /** Whether everything that a run does is printed. */
   readonly traces: boolean;
   /** Classes that are used afterwards; the others are dropped. @default nothing */
   readonly required?: readonly RequiredPermission[];

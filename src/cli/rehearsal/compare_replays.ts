@@ -18,7 +18,6 @@ import { timeText } from "../../shared/local_time.ts";
 import { counted, firstItems, printable } from "../../shared/text.ts";
 import { pad } from "../../shared/wrap.ts";
 
-/** A config, and its name in the output. */
 interface NamedConfig {
   readonly label: string;
   readonly config: LoadedConfig;
@@ -107,9 +106,7 @@ export async function compareReplays(
   };
 }
 
-/** The number of listed differences; further ones are counted. */
 const LISTED_MAX = 100;
-/** The number of listed checks; further ones are counted. */
 const NAMES_MAX = 10;
 
 export function comparisonText(

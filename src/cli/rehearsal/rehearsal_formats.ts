@@ -1,4 +1,3 @@
-/** The outputs of `monitor rehearse`. */
 import type { Rehearsal, RehearsedChannel } from "../../rehearsal/rehearse.ts";
 import { isoTime } from "../../shared/json_values.ts";
 import { counted, jsonDocument, printable } from "../../shared/text.ts";

@@ -17,9 +17,7 @@ const LAST_MS = 7 * DAY_MS;
 
 interface ReloadPlan {
   readonly text: string;
-  /** The changes of the reload. */
   readonly difference: ConfigDifference;
-  /** The other fields for JSON. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
@@ -30,12 +28,7 @@ interface PresentProblem {
   readonly change: "changed" | "removed";
 }
 
-/**
- * Replays the last days with the edited config and with the one in use.
- *
- * @throws {ConfigError} If the edited config has errors.
- * @throws {OutputError} If no service returns the config in use.
- */
+/** Replays the last days with the edited config and with the one that the service uses. */
 export async function planReload({ invocation, system }: CommandContext): Promise<ReloadPlan> {
   const edited = await openConfig(invocation, system, { withoutSecrets: true });
   const response = await askService({ command: "config" }, invocation, system);
