@@ -61,11 +61,7 @@ export class LocatedWork {
   /** The scheduler of the checks that this member owns; `null` before it is created. */
   #scheduler: Scheduler | null = null;
 
-  constructor(
-    config: ScheduledConfig,
-    runs: LocationRuns | null,
-    options: LocatedWorkOptions,
-  ) {
+  constructor(config: ScheduledConfig, runs: LocationRuns | null, options: LocatedWorkOptions) {
     const { shared, member, system } = options;
     this.#options = options;
     this.#runs = runs;

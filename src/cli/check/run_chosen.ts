@@ -129,12 +129,11 @@ async function knownOf(
   const recordOf = (name: string): CheckRecord => repository.recordOf(name, nowMs);
   const inactive = inactiveNames(config.checks);
   const statuses = others.map((check) => statusOf(check, { recordOf, inactive, nowMs }));
+  const described = statuses.map((status) => (
+    { name: status.check.name, condition: status.condition, output: describeStatus(status, nowMs) }
+  ));
   return {
     conditions: countedConditions([...results.map((condition) => ({ condition })), ...statuses]),
-    reason: notDueReason(statuses.map((status) => ({
-      name: status.check.name,
-      condition: status.condition,
-      output: describeStatus(status, nowMs),
-    }))),
+    reason: notDueReason(described),
   };
 }

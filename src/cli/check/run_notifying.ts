@@ -6,7 +6,6 @@ import type { Check } from "../../domain/check.ts";
 import { StoreError } from "../../domain/store.ts";
 import { publishFile } from "../../outputs/file_publisher.ts";
 import { ReportSender } from "../../outputs/report_sender.ts";
-import { printable } from "../../shared/text.ts";
 import { EXIT } from "../exit_code.ts";
 import type { DeliveryEvent } from "../../engine/queue_state.ts";
 import { timeText } from "../../shared/local_time.ts";
@@ -14,6 +13,7 @@ import { VERSION } from "../answer_at_once.ts";
 import { describeOutboxEvent, describePending, describeUnfinished } from "./service_log.ts";
 import { type ChosenOptions, runChosen } from "./run_chosen.ts";
 import { hintOf } from "../failure.ts";
+import { warn } from "../terminal.ts";
 
 /** How long a run sends notifications at its end; the others are sent by the next run. */
 const DRAIN_MS = 60_000;
@@ -47,7 +47,9 @@ export async function runNotifying(checks: readonly Check[], options: ChosenOpti
     : await (await import("./send_once.ts")).startGuest(sendingConfig, { ...sending, shared, config });
   const sender = asGuest?.sender ?? startSender(sendingConfig, sending);
   if (asGuest === null) await sender.refresh();
-  const reporter = shared === null ? new ReportSender({ ...options, log: logOf(printer), onBug }) : null;
+  const message = (text: string): void => printer.message(text);
+  const log = { info: () => {}, warning: message, error: message };
+  const reporter = shared === null ? new ReportSender({ ...options, log, onBug }) : null;
   const engine = new Engine(options.selected, {
     repository,
     sender,
@@ -80,13 +82,6 @@ export async function runNotifying(checks: readonly Check[], options: ChosenOpti
     printer.message(hintOf(options.invocation, `${describePending(pending)}, see: monitor status`));
   }
   return EXIT.undelivered;
-}
-
-function logOf(
-  printer: ChosenOptions["printer"],
-): Record<"info" | "warning" | "error", (text: string) => void> {
-  const message = (text: string): void => printer.message(text);
-  return { info: () => {}, warning: message, error: message };
 }
 
 function whatNext(event: DeliveryEvent): string {
@@ -124,12 +119,11 @@ async function publishMetrics(
     ...{ lastLoopAtMs: nowMs, schedulerLagMs: null, configLoadedAtMs: nowMs },
     ...{ isReloadSuccessful: null, isRunning: null, spansDropped: null, pause },
   });
-  const warn = (failure: string): void => system.stderr.write(`monitor: warning: ${printable(failure)}\n`);
   if (metrics !== null) {
     const { renderMetrics } = await import("../../outputs/metrics/render_metrics.ts");
     const render = (): Promise<string> => renderMetrics(values, pause);
     const failure = await publishFile({ what: "the metrics", ...metrics, render }, system.files);
-    if (failure !== null) warn(failure);
+    if (failure !== null) warn(failure, system);
   }
   if (opentelemetry?.metrics === true) {
     const { exportMetrics } = await import("../../outputs/opentelemetry/export_metrics.ts");
@@ -137,6 +131,6 @@ async function publishMetrics(
       ...{ settings: opentelemetry, system, version: VERSION, instance: settings.member },
       abort: new AbortController().signal,
     });
-    if (failure !== null) warn(config.redact(failure));
+    if (failure !== null) warn(config.redact(failure), system);
   }
 }

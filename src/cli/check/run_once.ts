@@ -20,17 +20,17 @@ import { ownState } from "../owned_state.ts";
 import { Engine } from "../../engine/engine.ts";
 import { type OnceOptions, type PassParts, runChosen } from "./run_chosen.ts";
 import { RunPrinter } from "./run_printer.ts";
+import { warn } from "../terminal.ts";
 
 export async function runOnce(checks: readonly Check[], options: OnceOptions): Promise<number> {
   const { invocation, system, config, settings } = options;
-  const warn = (message: string): void => system.stderr.write(`monitor: warning: ${printable(message)}\n`);
   const place = await locateState(invocation, config, system);
   const state = await ownState(place, {
     system,
     required: settings.due,
     // The HTML report of a due run shows the history.
     readsBack: settings.due,
-    warn,
+    warn: (message) => warn(message, system),
     ...!settings.due &&
       { heldHint: "run checks in that service with: monitor run NAME, or add --state none" },
   });
@@ -83,9 +83,9 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
     if (settings.due) {
       const unended = settings.notifies ? new Set<string>() : left;
       await recordCronRun(repository.store, config, { left: unended, nowMs: system.clock.wallMs() });
-      await publish(config, { system, repository, warn });
+      await publish(config, { system, repository });
     }
-    if (spans !== null) await sendSpans(spans, { ...options, warn });
+    if (spans !== null) await sendSpans(spans, options);
     if (failure === null) return code;
     system.stderr.write(`monitor: error: ${printable((failure as StoreError).message)}\n`);
     return EXIT.input_output;
@@ -132,16 +132,14 @@ async function chooseDue(
 
 async function publish(
   config: OpenConfig,
-  { system, repository, warn }: Pick<PassParts, "system" | "repository"> & { warn(message: string): void },
+  { system, repository }: Pick<PassParts, "system" | "repository">,
 ): Promise<void> {
-  if (config.heartbeat !== null) {
-    const failure = await sendHeartbeat(config.heartbeat, system);
-    if (failure !== null) warn(config.redact(failure));
-  }
+  const failure = config.heartbeat === null ? null : await sendHeartbeat(config.heartbeat, system);
+  if (failure !== null) warn(config.redact(failure), system);
   const source = { system, repository, select: (checks: readonly Check[]) => checks, isWhole: true };
   for (const file of publishedReportOf(config, source)) {
     const failure = await publishFile(file, system.files);
-    if (failure !== null) warn(failure);
+    if (failure !== null) warn(failure, system);
   }
 }
 
@@ -155,36 +153,26 @@ async function startSpans({ opentelemetry }: OpenConfig): Promise<SpanQueue | nu
   return spans;
 }
 
-async function sendSpans(
-  spans: SpanQueue,
-  { config, system, settings, warn }: OnceOptions & { warn(message: string): void },
-): Promise<void> {
+async function sendSpans(spans: SpanQueue, { config, system, settings }: OnceOptions): Promise<void> {
   if (config.opentelemetry === null) return;
   const { exportAllSpans } = await import("../../outputs/opentelemetry/export_spans.ts");
   const failure = await exportAllSpans(spans, {
     ...{ settings: config.opentelemetry, system, version: VERSION, instance: settings.member },
     abort: new AbortController().signal,
   });
-  if (failure !== null) warn(config.redact(failure));
+  if (failure !== null) warn(config.redact(failure), system);
 }
 
 async function runPass(checks: readonly Check[], options: PassParts): Promise<number> {
-  const format = await FORMATS[options.settings.format ?? "pretty"]();
+  const { settings, repository, system } = options;
+  const format = await FORMATS[settings.format ?? "pretty"]();
   const printer = new RunPrinter(checks, { ...options, format });
   let bug: unknown = null;
   const parts = { ...options, printer, onBug: (error: unknown): void => void (bug ??= error) };
+  const withoutChannels = { repository, sender: null, newId: system.randomId, hostName: system.hostName() };
   const code = options.isKept
     ? await (await import("./run_notifying.ts")).runNotifying(checks, parts)
-    : await runChosen(checks, { ...parts, engine: withoutChannels(options), sharedSender: null });
+    : await runChosen(checks, { ...parts, engine: new Engine([], withoutChannels), sharedSender: null });
   if (bug !== null) throw bug;
   return code;
-}
-
-function withoutChannels({ repository, system }: PassParts): Engine {
-  return new Engine([], {
-    repository,
-    sender: null,
-    newId: system.randomId,
-    hostName: system.hostName(),
-  });
 }

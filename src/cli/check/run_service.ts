@@ -63,22 +63,14 @@ export async function runService(options: ServiceOptions): Promise<number> {
 
 /** Makes output that can't end the monitor, for example if the disk of its log is full. */
 function withSteadySinks(
-  { system, settings }: ServiceOptions,
+  { system, settings: { logLevel: level, logFormat: format } }: ServiceOptions,
 ): { readonly system: System; readonly log: Log } {
   const stderr = createSteadySink(system.stderr, () => {});
-  const log = createLog({
-    sink: stderr,
-    clock: system.clock,
-    level: settings.logLevel,
-    format: settings.logFormat,
+  const log = createLog({ sink: stderr, clock: system.clock, level, format });
+  const stdout = createSteadySink(system.stdout, (reason) => {
+    if (reason === null) log.info("stdout is writable again");
+    else log.warning(`cannot write to stdout: ${reason}; output is lost, monitoring continues`);
   });
-  const stdout = createSteadySink(
-    system.stdout,
-    (reason) =>
-      reason === null ? log.info("stdout is writable again") : log.warning(
-        `cannot write to stdout: ${reason}; output is lost, monitoring continues`,
-      ),
-  );
   return { system: { ...system, stdout, stderr }, log };
 }
 

@@ -1,7 +1,6 @@
 /** The parts of a service that depend on each other: repository, member, notifying, scheduler and outputs. */
 import { channelEntryOf } from "../../channels/registry.ts";
-import { toNotifyingConfig } from "../../engine/configured_channels.ts";
-import type { NotifyingConfig } from "../../engine/configured_channels.ts";
+import { type NotifyingConfig, toNotifyingConfig } from "../../engine/configured_channels.ts";
 import { Engine } from "../../engine/engine.ts";
 import { BATCHING_DELAY_MS, type Sender, type SenderOptions, startSender } from "../../engine/sender.ts";
 import type { Log } from "../../domain/system.ts";
@@ -9,7 +8,6 @@ import { NOTHING_KEPT } from "../../domain/store.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import type { Member } from "../../members/member.ts";
 import type { MemberWork } from "../../members/member_parts.ts";
-import type { SharedSender } from "../../members/shared_sender.ts";
 import { type CheckRunner, createLimiters, type Limiters } from "../../scheduler/run_checks.ts";
 import { type ScheduledConfig, Scheduler, type SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { jobLogOf } from "../../state/read_store.ts";
@@ -34,7 +32,6 @@ import { startReportPublisher } from "../../outputs/html_report/publish_report.t
 import { startEndpoint } from "../../outputs/http_endpoint/endpoint_switch.ts";
 import { ReportSender } from "../../outputs/report_sender.ts";
 import { AgentReports } from "../../scheduler/agent_reports.ts";
-import type { SharedReports } from "../../scheduler/shared_reports.ts";
 import { LocalLocations } from "../../state/local_locations.ts";
 import { startMetricsPublisher } from "../../outputs/metrics/publish_metrics.ts";
 import { SpanQueue } from "../../outputs/opentelemetry/span_queue.ts";
@@ -96,23 +93,13 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
   const locations = state.shared === null ? new LocalLocations(system.clock) : null;
   const isShared = locations === null;
   const reports = new AgentReports(config, { clock: system.clock, log, repository, locations, isShared });
-  const sharing = state.shared === null ? null : await startSharing(notified, {
-    ...options,
-    sending,
-    shared: state.shared,
-    repository,
-    limiters,
-    steps: spans,
-    reports,
-  });
+  const first = { ...options, repository, limiters, steps: spans, reports };
+  const sharing = state.shared === null
+    ? null
+    : await startSharing(notified, { ...first, sending, shared: state.shared });
   const sender = sharing?.sender ?? startSender(notified, sending);
-  const reporter = state.shared === null
-    ? new ReportSender({ system, log, repository, config, onBug })
-    : null;
-  const located = sharing?.located ??
-    (locations === null
-      ? null
-      : await startAgentLocations({ ...options, repository, limiters, steps: spans, locations, reports }));
+  const reporter = isShared ? null : new ReportSender({ system, log, repository, config, onBug });
+  const located = sharing?.located ?? (isShared ? null : await startAgentLocations(first, locations));
   const engine = new Engine(notified.running, {
     repository,
     sender,
@@ -138,18 +125,11 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
   located?.attach(scheduler);
   reports.attach(scheduler, (check, why) => located?.callFor(check, why));
   const outputs = await startOutputs(config, {
-    ...options,
-    scheduler,
+    ...{ ...options, repository, scheduler, located, engine, sender, reporter, spans },
     member: sharing?.member ?? null,
-    located,
     hasState: state.path !== null,
-    repository,
-    engine,
-    sender,
-    reporter,
     agents: reports,
     reports: sharing?.reports ?? reports,
-    spans,
   });
   scheduler.subscribe(outputs.happened);
   repository.onOvertaken((checks) => {
@@ -165,13 +145,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     });
   });
   return {
-    repository,
-    recorder,
-    sharing,
-    located,
-    sender,
-    scheduler,
-    outputs,
+    ...{ repository, recorder, sharing, located, sender, scheduler, outputs },
     adopt: (next, nextScheduled) => {
       redact = nextScheduled.redact;
       if (state.shared === null) repository.leaveOthers(nextScheduled.checks);
@@ -187,17 +161,20 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
   };
 }
 
-interface AgentLocationsOptions extends ServicePartsOptions {
+/** The parts that are built first, with those of the service. */
+interface FirstParts extends ServicePartsOptions {
   readonly repository: StateRepository;
   readonly limiters: Limiters;
   readonly steps: SpanQueue;
-  readonly locations: LocalLocations;
   readonly reports: AgentReports;
 }
 
 /** Starts the runs here of checks whose other locations are agents; `null` without agents. */
-async function startAgentLocations(options: AgentLocationsOptions): Promise<LocatedWork | null> {
-  const { config: { agents }, scheduled, settings, locations, reports } = options;
+async function startAgentLocations(
+  options: FirstParts,
+  locations: LocalLocations,
+): Promise<LocatedWork | null> {
+  const { config: { agents }, scheduled, settings, reports } = options;
   if (Object.keys(agents).length === 0) return null;
   const { startLocatedWork } = await import("./located_work.ts");
   const named = scheduled.checks.flatMap((check) => check.locations?.from ?? []);
@@ -241,26 +218,13 @@ async function openRepository({ system, state, log }: ServicePartsOptions): Prom
   });
 }
 
-interface Sharing {
-  readonly member: Member;
-  readonly sender: SharedSender;
-  readonly located: LocatedWork;
-  readonly reports: SharedReports;
-  adopt(config: OpenConfig, scheduled: ScheduledConfig): void;
-}
+type Sharing = Awaited<ReturnType<typeof startSharing>>;
 
-interface SharingOptions extends ServicePartsOptions {
-  readonly reports: AgentReports;
-  readonly shared: SharedState;
-  readonly sending: SenderOptions;
-  readonly repository: StateRepository;
-  readonly limiters: Limiters;
-  readonly steps: SpanQueue;
-}
-
-async function startSharing(notified: NotifyingConfig, options: SharingOptions): Promise<Sharing> {
-  const { invocation, system, config, scheduled, settings, log, shared, sending, onBug, reports: agents } =
-    options;
+async function startSharing(
+  notified: NotifyingConfig,
+  options: FirstParts & { readonly shared: SharedState; readonly sending: SenderOptions },
+) {
+  const { invocation, system, config, scheduled, settings, log, shared, onBug, reports: agents } = options;
   const { takePart, toWork } = await import("./take_part.ts");
   const { SharedSender } = await import("../../members/shared_sender.ts");
   const { startLocatedWork } = await import("./located_work.ts");
@@ -273,15 +237,11 @@ async function startSharing(notified: NotifyingConfig, options: SharingOptions):
       listens: listenOf(invocation, next) !== null,
     });
   const member = takePart({
-    shared,
+    ...{ shared, system, log, fail: onBug, work: workOf(config, scheduled) },
     name: settings.member,
     location: settings.location,
-    system,
-    work: workOf(config, scheduled),
-    log,
-    fail: onBug,
   });
-  const sender = new SharedSender(notified, { ...sending, member });
+  const sender = new SharedSender(notified, { ...options.sending, member });
   const { location } = member;
   const located = await startLocatedWork(scheduled, {
     ...options,
@@ -296,53 +256,32 @@ async function startSharing(notified: NotifyingConfig, options: SharingOptions):
   });
   const reports = new SharedReports({ ...options, clock: system.clock, store: shared.store, member });
   return {
-    member,
-    sender,
-    located,
-    reports,
-    adopt: (next, nextScheduled) => {
+    ...{ member, sender, located, reports },
+    adopt: (next: OpenConfig, nextScheduled: ScheduledConfig): void => {
       located.adopt(nextScheduled);
       member.adopt(workOf(next, nextScheduled));
     },
   };
 }
 
-interface ServiceOutputsOptions extends CommandContext {
-  readonly log: Log;
+interface ServiceOutputsOptions
+  extends ServicePartsOptions, Pick<ServiceParts, "repository" | "sender" | "scheduler" | "located"> {
   /** Whether a state is stored, so that jobs can check in. */
   readonly hasState: boolean;
-  /** The state, if several processes share it. */
-  readonly state: Pick<OwnedState, "shared">;
-  readonly settings: Pick<CheckCommandSettings, "notifies" | "member">;
-  readonly repository: StateRepository;
   readonly engine: Engine;
-  readonly sender: Sender;
-  readonly scheduler: Scheduler;
   /** Reports to another monitor; `null` if the state is shared. */
   readonly reporter: ReportSender | null;
   readonly agents: AgentReports;
   readonly reports: Pick<AgentReports, "receive" | "rejected">;
   readonly spans: SpanQueue;
-  /** This process as a member; `null` if its state isn't shared. */
   readonly member: Member | null;
-  /** Its checks with locations; `null` without a member. */
-  readonly located: Pick<LocatedWork, "isAdvancing"> | null;
-  onBug(error: unknown): void;
 }
 
-interface ServiceOutputs {
-  happened(event: SchedulerEvent): void;
-  /** Starts the HTTP endpoint that the config asks for, if any. */
-  listen(): Promise<void>;
-  adopt(config: LoadedConfig): void;
-  reloaded(isSuccessful: boolean): void;
-  /** Writes HTML report and metrics for the last time, as those of a stopped service. */
-  stopped(atMs: number): Promise<void>;
-  end(): Promise<void>;
-}
+type ServiceOutputs = Awaited<ReturnType<typeof startOutputs>>;
 
-async function startOutputs(config: LoadedConfig, options: ServiceOutputsOptions): Promise<ServiceOutputs> {
-  const { invocation, scheduler, member, located, reporter, agents } = options;
+/** Starts the outputs of a config; the endpoint waits for `listen`. */
+async function startOutputs(config: LoadedConfig, options: ServiceOutputsOptions) {
+  const { invocation, scheduler, member, located, reporter, agents, settings, state: { shared } } = options;
   const selection = readSelection(invocation);
   const selected = {
     select: (checks: readonly Check[]) => selectChecks(checks, selection),
@@ -350,44 +289,43 @@ async function startOutputs(config: LoadedConfig, options: ServiceOutputsOptions
   };
   const isWell = (): boolean =>
     scheduler.isAdvancing && located?.isAdvancing !== false && member?.isConnected !== false;
-  const summary = options.settings.notifies ? startSummary(config, options) : null;
+  const isHere = (): boolean => member === null || member.summarizes;
+  const summary = settings.notifies ? new SummarySchedule({ ...options, config, shared, isHere }) : null;
   const heartbeat = startHeartbeat({ ...options, config, isWell });
   const report = startReportPublisher({ ...options, ...selected, config });
   const metrics = startMetricsPublisher({ ...options, version: VERSION, config });
   const openTelemetry = await startOpenTelemetry(config, {
-    ...options,
-    ...metrics,
-    version: VERSION,
-    instance: options.settings.member,
+    ...{ ...options, ...metrics, version: VERSION, instance: settings.member },
   });
   reporter?.start();
   let endpoint: Awaited<ReturnType<typeof startEndpoint>> | null = null;
   return {
-    happened: (event) => {
+    happened: (event: SchedulerEvent): void => {
       report.happened(event);
       reporter?.happened(event);
     },
-    listen: async () => {
+    listen: async (): Promise<void> => {
       endpoint = await startEndpoint(config, {
         ...options,
         ...selected,
-        servedBy: options.settings.member ?? options.system.hostName(),
+        servedBy: settings.member ?? options.system.hostName(),
         metrics,
         listenOf: (next) => listenOf(invocation, next),
       });
     },
-    adopt: (next) => {
+    adopt: (next: LoadedConfig): void => {
       for (const output of [heartbeat, report, metrics, openTelemetry, endpoint, summary, reporter, agents]) {
         output?.adopt(next);
       }
     },
     reloaded: metrics.reloaded,
-    stopped: async (sinceMs) => {
+    /** Writes HTML report and metrics for the last time, as those of a stopped service. */
+    stopped: async (sinceMs: number): Promise<void> => {
       const since = { state: "stopped", sinceMs } as const;
       await Promise.all([report.stopped(since), metrics.stopped(since)]);
       await openTelemetry.stopped();
     },
-    end: async () => {
+    end: async (): Promise<void> => {
       for (const output of [heartbeat, report, metrics]) output.end();
       await openTelemetry.end();
       await summary?.end();
@@ -396,10 +334,4 @@ async function startOutputs(config: LoadedConfig, options: ServiceOutputsOptions
       agents.end();
     },
   };
-}
-
-function startSummary(config: LoadedConfig, options: ServiceOutputsOptions): SummarySchedule {
-  const { state: { shared }, member } = options;
-  const isHere = (): boolean => member === null || member.summarizes;
-  return new SummarySchedule({ ...options, config, shared, isHere });
 }

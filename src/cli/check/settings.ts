@@ -61,7 +61,7 @@ export function readCheckSettings(invocation: Invocation): CheckCommandSettings 
     retryForMs: readRetryFor(invocation, due),
     outputs: readOutputs(invocation, FORMAT_NAMES, "monitor check --once --output junit=monitor.xml"),
     failOn: invocation.choice("fail-on", FAIL_ON_CONDITIONS) ?? "warning",
-    concurrency: readConcurrency(invocation),
+    concurrency: invocation.count("concurrency") ?? DEFAULT_LIMITS.process,
     notifies: !invocation.has("no-notify"),
     logLevel: invocation.choice("log-level", LOG_LEVELS) ?? "info",
     logFormat: invocation.choice("log-format", LOG_FORMATS) ?? "text",
@@ -74,13 +74,6 @@ function readLocation(invocation: Invocation): string | null {
   const value = invocation.text("location");
   if (value === undefined || isLocationName(value)) return value ?? null;
   throw new UsageError(`--location is ${JSON.stringify(value)}, ${LOCATION_NAME}`);
-}
-
-function readConcurrency(invocation: Invocation): number {
-  const value = invocation.text("concurrency");
-  if (value === undefined) return DEFAULT_LIMITS.process;
-  if (/^[1-9]\d{0,5}$/.test(value)) return Number(value);
-  throw new UsageError(`--concurrency is "${value}", expected a whole number of 1 or more`);
 }
 
 function readRetryFor(invocation: Invocation, due: boolean): number | null {

@@ -10,13 +10,6 @@ import { configHash } from "../monitor_status.ts";
 import type { OpenConfig, Selection } from "../open_config.ts";
 import { StateHeldError } from "../failure.ts";
 
-interface MemberSettings {
-  readonly selection: Selection;
-  readonly notifies: boolean;
-  /** Whether it serves pages with every check. */
-  readonly listens: boolean;
-}
-
 interface TakePartOptions {
   readonly shared: SharedState;
   /** The name of this member; `null`: the host's. */
@@ -28,27 +21,17 @@ interface TakePartOptions {
   fail(error: unknown): void;
 }
 
-export function takePart(
-  { shared, name, location, system, work, log, fail }: TakePartOptions,
-): Member {
+export function takePart({ shared, name, location, system, work, log, fail }: TakePartOptions): Member {
   const host = name ?? system.hostName();
+  const superseded = `cannot use the state: a newer monitor has the same member name, "${host}"`;
   return new Member({
-    host,
-    id: system.randomId(),
-    location,
-    work,
+    ...{ host, id: system.randomId(), location, work },
     failOpenAfterMs: shared.failOpenAfterMs,
     heartbeats: shared.openHeartbeats(),
     store: shared.store,
     clock: system.clock,
     onEvent: (event) => logMemberEvent(event, log),
-    onSuperseded: () =>
-      fail(
-        new StateHeldError(
-          `cannot use the state: a newer monitor has the same member name, "${host}"`,
-          "run one monitor a host, or set --member NAME",
-        ),
-      ),
+    onSuperseded: () => fail(new StateHeldError(superseded, "run one monitor a host, or set --member NAME")),
     onBug: fail,
   });
 }
@@ -57,7 +40,12 @@ export function takePart(
 export function toWork(
   config: OpenConfig,
   checks: ScheduledConfig["checks"],
-  { selection, notifies, listens }: MemberSettings,
+  { selection, notifies, listens }: {
+    readonly selection: Selection;
+    readonly notifies: boolean;
+    /** Whether it serves pages with every check. */
+    readonly listens: boolean;
+  },
 ): MemberWork {
   return {
     configHash: hashHex(JSON.stringify([configHash(config), selection, notifies]), 32),
