@@ -174,8 +174,8 @@ export const PERMISSIONS: FaultyLayer = {
       faults: [
         [
           "a channel that lacks a secret requires permissions",
-          "if (channel.lack !== undefined || channels.has(channel.key)) continue;",
-          "if (channels.has(channel.key)) continue;",
+          "if (channel.lack !== undefined) return;",
+          'if (channel.lack !== undefined && inlineName === "") return;',
         ],
         [
           "a permission for any host is granted by one for a host",
@@ -184,8 +184,8 @@ export const PERMISSIONS: FaultyLayer = {
         ],
         [
           "permissions of channels are required without notifications",
-          "config.notifies ? check.notifications : []",
-          "config.notifies || check.active ? check.notifications : []",
+          "notifies ? check.notifications : []",
+          "notifies || check.active ? check.notifications : []",
         ],
         [
           "commands cannot be terminated",

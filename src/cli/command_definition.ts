@@ -74,6 +74,15 @@ export class Invocation {
     throw new UsageError(message, didYouMean(value, choices));
   }
 
+  /** @throws {UsageError} If it is not a whole number of 1 or more. */
+  count(name: string): number | undefined {
+    const value = this.text(name);
+    if (value === undefined || /^[1-9]\d{0,5}$/.test(value)) {
+      return value === undefined ? undefined : Number(value);
+    }
+    throw new UsageError(`--${name} is "${value}", expected a whole number of 1 or more`);
+  }
+
   reportFormat(): ReportFormat {
     return this.choice("format", REPORT_FORMATS) ?? "pretty";
   }

@@ -46,15 +46,10 @@ export async function permissionsOfConfig(
     ConfigPermissionsOptions,
 ): Promise<readonly RequiredPermission[]> {
   const { heartbeat, reportTo } = config;
+  const ofConfig = notifies ? [...config.summary?.notifications ?? [], ...config.channels.values()] : [];
   const requiredPermissions = await requiredPermissionsOf({
-    checks,
-    heartbeat,
-    reportTo,
-    notifies,
-    channels: [
-      ...channels,
-      ...notifies ? [...config.summary?.notifications ?? [], ...config.channels.values()] : [],
-    ],
+    ...{ checks, heartbeat, reportTo, notifies },
+    channels: [...channels, ...ofConfig],
   }, system);
   // The missing part may be a host.
   const isOnNetwork = config.lacks.length > 0 ||
@@ -62,29 +57,30 @@ export async function permissionsOfConfig(
   const place = await locateState(invocation, config, system);
   const named = invocation.text("config") ?? system.ownConfig ?? undefined;
   const listen = listens ? listenOf(invocation, config) : null;
+  const { report, metrics, connectivity, opentelemetry, commands } = config;
   const vital = joinPermissions([
-    { neededBy: "the HTTP endpoint", requiredPermissions: listen === null ? {} : { net: [listen.address] } },
-    {
-      neededBy: "the config",
-      requiredPermissions: {
-        read: configPaths(config),
-        env: named === undefined ? ["MONITOR_CONFIG", "XDG_CONFIG_HOME", "HOME"] : [],
-      },
-    },
-    { neededBy: "the state", requiredPermissions: await permissionsOfState(place, system) },
-    ...outputs.map((path) => ({ neededBy: "--output", requiredPermissions: permissionsOfReplacing(path) })),
-    { neededBy: "the HTML report", requiredPermissions: permissionsOfFile(config.report) },
-    { neededBy: "metrics", requiredPermissions: permissionsOfFile(config.metrics) },
+    need("the HTTP endpoint", listen && { net: [listen.address] }),
+    need("the config", {
+      read: configPaths(config),
+      env: named === undefined ? ["MONITOR_CONFIG", "XDG_CONFIG_HOME", "HOME"] : [],
+    }),
+    need("the state", await permissionsOfState(place, system)),
+    ...outputs.map((path) => need("--output", permissionsOfReplacing(path))),
+    need("the HTML report", report && permissionsOfReplacing(report.path)),
+    need("metrics", metrics && permissionsOfReplacing(metrics.path)),
   ]);
   const others = joinPermissions([
-    { neededBy: "commands of the config", requiredPermissions: permissionsOfCommands(config) },
-    { neededBy: "placeholders of the config", requiredPermissions: permissionsOfSecrets(config) },
-    { neededBy: "connectivity", requiredPermissions: { net: config.connectivity ?? [] } },
-    { neededBy: "opentelemetry", requiredPermissions: permissionsOfOpenTelemetry(config) },
-    { neededBy: "notifications", requiredPermissions: { sys: ["hostname"] } },
-    { neededBy: "ownership of files", requiredPermissions: { sys: ["uid"] } },
-    { neededBy: "color", requiredPermissions: { env: ["NO_COLOR", "TERM"] } },
-    { neededBy: "the proxy warning", requiredPermissions: isOnNetwork ? { env: PROXY_VARIABLES } : {} },
+    need(
+      "commands of the config",
+      commands.size > 0 ? { read: [...commands.values()], env: ["PATH"] } : null,
+    ),
+    need("placeholders of the config", permissionsOfSecrets(config)),
+    need("connectivity", { net: connectivity ?? [] }),
+    need("opentelemetry", opentelemetry && permissionsOfUrl(opentelemetry.target)),
+    need("notifications", { sys: ["hostname"] }),
+    need("ownership of files", { sys: ["uid"] }),
+    need("color", { env: ["NO_COLOR", "TERM"] }),
+    need("the proxy warning", isOnNetwork ? { env: PROXY_VARIABLES } : null),
   ]);
   const isVital = new Set(vital.map(keyOf));
   const all = new Map<string, RequiredPermission>();
@@ -93,6 +89,10 @@ export async function permissionsOfConfig(
     if (!all.has(key)) all.set(key, isVital.has(key) ? { ...need, isVital: true } : need);
   }
   return [...all.values()];
+}
+
+function need(neededBy: string, requiredPermissions: RequiredPermissions | null) {
+  return { neededBy, requiredPermissions: requiredPermissions ?? {} };
 }
 
 /** If these are set, the runtime connects to their hosts, whatever hosts are granted. */
@@ -182,18 +182,6 @@ function isReadAtStart({ permission, value }: RequiredPermission): boolean {
 
 function keyOf({ permission, value }: RequiredPermission): string {
   return `${permission} ${value}`;
-}
-
-function permissionsOfFile(file: { readonly path: string } | null): RequiredPermissions {
-  return file === null ? {} : permissionsOfReplacing(file.path);
-}
-
-function permissionsOfOpenTelemetry({ opentelemetry }: OpenConfig): RequiredPermissions {
-  return opentelemetry === null ? {} : permissionsOfUrl(opentelemetry.target);
-}
-
-function permissionsOfCommands({ commands }: OpenConfig): RequiredPermissions {
-  return commands.size === 0 ? {} : { read: [...commands.values()], env: ["PATH"] };
 }
 
 /** The files of a config and the directories that its patterns search, without the files of such a directory. */

@@ -16,7 +16,7 @@ import { readState } from "./open_store.ts";
 import { readMonitorStatus } from "./monitor_status.ts";
 import type { Invocation } from "./command_definition.ts";
 import { type OpenConfig, openConfig, type Selection } from "./open_config.ts";
-import { printable } from "../shared/text.ts";
+import { warn } from "./terminal.ts";
 import { locateState, type StateLocation } from "./state_location.ts";
 import { hintOf } from "./failure.ts";
 
@@ -46,8 +46,7 @@ export async function openKnownConfig(
     const place = await locateStateOf(error, invocation, system);
     if (place === null) throw error;
     const hint = hintOf(invocation, "see: monitor validate");
-    const message = `${error.message}; showing the checks of the state (${hint})`;
-    system.stderr.write(`monitor: warning: ${printable(message)}\n`);
+    warn(`${error.message}; showing the checks of the state (${hint})`, system);
     const { label = "no config", path = null } = error.source ?? {};
     return { config: null, error, label, path, place };
   }

@@ -223,7 +223,7 @@ export function selectChecks<C extends Choosable>(
   for (const name of names) {
     if (checks.some((check) => check.name === name)) continue;
     const known = checks.map((check) => check.name);
-    throw unknownName(name, { what: "check", known, otherwise: "list them with: monitor status" });
+    throw unknownName("check", name, { known, otherwise: "list them with: monitor status" });
   }
   const known = new Set(checks.flatMap((check) => check.tags));
   for (const tag of tags) {
@@ -258,18 +258,12 @@ export function selectActiveChecks<C extends Choosable>(
 
 /** Returns the error of a name that nothing of the config has. */
 export function unknownName(
+  what: string,
   name: string,
-  { what, known, otherwise }: {
-    readonly what: string;
-    readonly known: readonly string[];
-    /** The hint if no name is near. */
-    readonly otherwise: string;
-  },
+  { known, otherwise }: { readonly known: readonly string[]; readonly otherwise: string },
 ): UsageError {
-  return new UsageError(
-    `unknown ${what} "${name}"`,
-    hintForFile(name) ?? didYouMean(name, known) ?? otherwise,
-  );
+  const hint = hintForFile(name) ?? didYouMean(name, known) ?? otherwise;
+  return new UsageError(`unknown ${what} "${name}"`, hint);
 }
 
 function hintForTag(known: ReadonlySet<string>): string {

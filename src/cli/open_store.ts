@@ -5,7 +5,7 @@ import type { PostgresPlace, SharedStoreOptions } from "../domain/stores.ts";
 import type { System } from "../domain/system.ts";
 import type { StateTables } from "../state/copy_state.ts";
 import { UsageError } from "./command_definition.ts";
-import { printable } from "../shared/text.ts";
+import { warn } from "./terminal.ts";
 import type { StateLocation } from "./state_location.ts";
 
 export async function openShared(
@@ -84,8 +84,7 @@ async function unlessMissing<Opened>(
     return await open();
   } catch (error) {
     if (!(error instanceof StoreError) || error.failure !== "missing") throw error;
-    const message = `no state in "${path}": no check has run, or the state is elsewhere (see --state)`;
-    system.stderr.write(`monitor: warning: ${printable(message)}\n`);
+    warn(`no state in "${path}": no check has run, or the state is elsewhere (see --state)`, system);
     return null;
   }
 }

@@ -44,45 +44,37 @@ interface PermittedConfig {
 
 /** Each once, in the config's order. A check or a channel that lacks something does nothing, so it needs none. */
 export async function requiredPermissionsOf(
-  config: PermittedConfig,
+  { checks, heartbeat, reportTo = null, notifies, channels: named = [] }: PermittedConfig,
   system: System,
 ): Promise<readonly RequiredPermission[]> {
   const parts: Requirement[] = [];
-  const channels = new Set<string>();
-  const entryOf = await entriesOf(config.checks);
-  for (const check of config.checks) {
-    if (check.lack === undefined) {
-      parts.push({
-        neededBy: `check "${check.name}"`,
-        requiredPermissions: await entryOf(check).requiredPermissions(check, system),
-      });
+  const add = (neededBy: string, requiredPermissions: RequiredPermissions): void =>
+    void parts.push({ neededBy, requiredPermissions });
+  const addChannel = async (channel: Channel, inlineName: string): Promise<void> => {
+    if (channel.lack !== undefined) return;
+    const { channelEntryOf } = await import("../channels/registry.ts");
+    const neededBy = channel.name === undefined ? inlineName : `channel "${channel.name}"`;
+    add(neededBy, await channelEntryOf(channel).requiredPermissions(channel, system));
+  };
+  const added = new Set<string>();
+  const entryOf = await entriesOf(checks);
+  for (const check of checks) {
+    const name = `check "${check.name}"`;
+    if (check.lack === undefined) add(name, await entryOf(check).requiredPermissions(check, system));
+    if (notifies && check.action !== undefined) add(`action of ${name}`, permissionsOfAction(check.action));
+    for (const channel of notifies ? check.notifications : []) {
+      if (added.has(channel.key)) continue;
+      added.add(channel.key);
+      await addChannel(channel, `${channel.kind} of ${name}`);
     }
-    if (config.notifies && check.action !== undefined) {
-      parts.push({
-        neededBy: `action of check "${check.name}"`,
-        requiredPermissions: permissionsOfAction(check.action),
-      });
-    }
-    for (const channel of config.notifies ? check.notifications : []) {
-      if (channel.lack !== undefined || channels.has(channel.key)) continue;
-      channels.add(channel.key);
-      parts.push(await partOfChannel(channel, `${channel.kind} of check "${check.name}"`, system));
-    }
   }
-  for (const channel of config.channels ?? []) {
-    if (channel.lack === undefined) parts.push(await partOfChannel(channel, channel.kind, system));
-  }
-  if (config.heartbeat !== null) {
-    parts.push({ neededBy: "heartbeat", requiredPermissions: permissionsOfHeartbeat(config.heartbeat) });
-  }
-  if ((config.reportTo ?? null) !== null) {
-    parts.push({ neededBy: "reports", requiredPermissions: permissionsOfUrl(config.reportTo?.target ?? "") });
-  }
+  for (const channel of named) await addChannel(channel, channel.kind);
+  if (heartbeat !== null) add("heartbeat", permissionsOfHeartbeat(heartbeat));
+  if (reportTo !== null) add("reports", permissionsOfUrl(reportTo.target));
   const { killPath } = system.permissions;
   const starter = parts.find(({ requiredPermissions }) => (requiredPermissions.run?.length ?? 0) > 0);
   if (starter !== undefined && killPath !== null) {
-    const neededBy = `ending what ${starter.neededBy} starts`;
-    parts.push({ neededBy, requiredPermissions: { run: [killPath] } });
+    add(`ending what ${starter.neededBy} starts`, { run: [killPath] });
   }
   return joinPermissions(parts);
 }
@@ -102,13 +94,8 @@ export function joinPermissions(parts: readonly Requirement[]): readonly Require
   return [...found.values()];
 }
 
-function aboutNet(
-  { netCaution, isOfMachine }: RequiredPermissions,
-): Pick<RequiredPermission, "caution" | "isOfMachine"> {
-  return {
-    ...netCaution !== undefined && { caution: netCaution },
-    ...isOfMachine !== undefined && { isOfMachine },
-  };
+function aboutNet({ netCaution: caution, isOfMachine }: RequiredPermissions) {
+  return { ...caution !== undefined && { caution }, ...isOfMachine !== undefined && { isOfMachine } };
 }
 
 export function missingPermissions(
@@ -119,14 +106,6 @@ export function missingPermissions(
   return requiredPermissions.filter(({ permission, value }) =>
     !whole.has(permission) && (value === NET_ALL || !permissions.isGranted(permission, value))
   );
-}
-
-async function partOfChannel(channel: Channel, inlineName: string, system: System): Promise<Requirement> {
-  const { channelEntryOf } = await import("../channels/registry.ts");
-  return {
-    neededBy: channel.name === undefined ? inlineName : `channel "${channel.name}"`,
-    requiredPermissions: await channelEntryOf(channel).requiredPermissions(channel, system),
-  };
 }
 
 function permissionsOfHeartbeat({ path, target }: Heartbeat): RequiredPermissions {

@@ -15,9 +15,8 @@ import {
   unknownName,
 } from "../open_config.ts";
 import { dropOtherPermissions, permissionsOfConfig } from "../config_permissions.ts";
-import { EXIT } from "../exit_code.ts";
 import { requiredPermissionsOf } from "../../permissions/required_permissions.ts";
-import { sendNow } from "../send_now.ts";
+import { messageOf, sendEach, type SendOptions } from "../send_now.ts";
 
 const CHANNEL_OPTION: OptionSpec = option("--channel NAME", "only this channel (repeatable)", {
   names: "channels",
@@ -57,20 +56,12 @@ export const notifyCommand: Command = {
     const lost = selection.names.find((name) => !isCheck(name) && !config.channels.has(name));
     if (lost !== undefined && config.channels.size > 0) {
       const known = [...config.channels.keys(), ...config.checks.map(({ name }) => name)];
-      throw unknownName(lost, {
-        what: "check or channel",
-        known,
-        otherwise: "list them with: monitor explain",
-      });
+      throw unknownName("check or channel", lost, { known, otherwise: "list them with: monitor explain" });
     }
     const chosen = { ...selection, names: selection.names.filter((name) => !isChannel(name)) };
-    const checks = selectChecks(config.checks, chosen).filter(({ active }) =>
-      active || chosen.names.length > 0
-    );
-    const channelNames = [
-      ...invocation.texts("channel"),
-      ...selection.names.filter(isChannel),
-    ];
+    const checks = selectChecks(config.checks, chosen)
+      .filter(({ active }) => active || chosen.names.length > 0);
+    const channelNames = [...invocation.texts("channel"), ...selection.names.filter(isChannel)];
     const trials = selectTrials(config, checks, { channelNames, isAnyCheck: isEverything(chosen) });
     const channels = trials.filter(({ check }) => check === null).map(({ channel }) => channel);
     const options = { invocation, system, checks, channels, listens: false };
@@ -80,16 +71,10 @@ export const notifyCommand: Command = {
   },
 };
 
-async function sendAll(
-  trials: readonly Trial[],
-  { system, config }: { readonly system: System; readonly config: OpenConfig },
-): Promise<number> {
-  let failures = 0;
-  for (const { channel, check } of trials) {
-    const delivered = await sendNow(channel, testMessage(check, system), { system, config });
-    if (!delivered) failures++;
-  }
-  return failures === 0 ? EXIT.ok : EXIT.undelivered;
+async function sendAll(trials: readonly Trial[], options: SendOptions): Promise<number> {
+  const messages = trials.values()
+    .map(({ channel, check }) => [channel, testMessage(check, options.system)] as const);
+  return await sendEach(messages, options);
 }
 
 async function notifyTo(url: string, { invocation, system }: CommandContext): Promise<number> {
@@ -132,10 +117,10 @@ function selectTrials(
     const channel = config.channels.get(name);
     if (channel === undefined) {
       const known = [...config.channels.keys()];
-      const otherwise = known.length === 0
+      const listed = known.length === 0
         ? 'name channels in "channels"'
         : `choose one of: ${known.join(", ")}`;
-      throw unknownName(name, { what: "channel", known, otherwise });
+      throw unknownName("channel", name, { known, otherwise: listed });
     }
     if (trials.has(channel.key)) continue;
     if (!isAnyCheck) throw new UsageError(`no selected check uses the channel "${name}"`);
@@ -146,10 +131,9 @@ function selectTrials(
 
 function testMessage(check: Check | null, system: System): Message {
   const nowMs = system.clock.wallMs();
-  const id = system.randomId();
-  const notification = {
+  return messageOf({
     ...PLAIN_NOTIFICATION,
-    id,
+    id: system.randomId(),
     check: check?.name ?? "test",
     title: check?.title ?? null,
     event: "problem",
@@ -159,11 +143,5 @@ function testMessage(check: Check | null, system: System): Message {
     decidedAtMs: nowMs,
     nextRunAtMs: check === null ? nowMs : regularRunAfter(check, nowMs),
     hostName: system.hostName(),
-  } as const;
-  return {
-    id,
-    items: [{ notification, missedProblem: null, summarized: 0, threadId: null }],
-    isTest: true,
-    decidedAtMs: nowMs,
-  };
+  }, { isTest: true });
 }

@@ -23,7 +23,8 @@ import {
   PROXY_VARIABLES,
 } from "../config_permissions.ts";
 import { EXIT } from "../exit_code.ts";
-import { printable, shellWord } from "../../shared/text.ts";
+import { shellWord } from "../../shared/text.ts";
+import { warn } from "../terminal.ts";
 import { bwrapCommand, sandboxOf, systemdDropIn } from "../../permissions/sandbox.ts";
 
 const FORMATS = ["flags", "json", "deno", "systemd", "bwrap"] as const;
@@ -150,18 +151,20 @@ function warnOfCautions(required: readonly RequiredPermission[], system: System)
   const texts = required.flatMap(({ caution, neededBy }) =>
     caution === undefined ? [] : [`${neededBy}: ${caution}`]
   );
-  for (const text of new Set(texts)) system.stderr.write(`monitor: warning: ${printable(text)}\n`);
+  for (const text of new Set(texts)) warn(text, system);
 }
 
 /** The runtime connects to the proxy, whatever hosts are granted. */
 function warnOfProxies(required: readonly RequiredPermission[], system: System): void {
-  const warn = (text: string): void => system.stderr.write(`monitor: warning: ${printable(text)}\n`);
   if (required.some(({ permission }) => permission === "net")) {
     for (const name of PROXY_VARIABLES.filter((variable) => system.environment(variable))) {
-      warn(`${name} is set: requests may use this proxy, whatever hosts are granted`);
+      warn(`${name} is set: requests may use this proxy, whatever hosts are granted`, system);
     }
   }
   const whole = PERMISSION_CLASSES.filter((permission) => system.permissions.isGranted(permission));
   if (whole.length === 0) return;
-  warn(`more permissions than the config needs: ${whole.map((name) => `--allow-${name}`).join(", ")}`);
+  warn(
+    `more permissions than the config needs: ${whole.map((name) => `--allow-${name}`).join(", ")}`,
+    system,
+  );
 }

@@ -12,6 +12,7 @@ import { EXIT } from "../exit_code.ts";
 import { openStateOf } from "../known_config.ts";
 import { type OpenConfig, openConfig, readKinds, readSelection, selectChecks } from "../open_config.ts";
 import { locateState } from "../state_location.ts";
+import { warn } from "../terminal.ts";
 
 export const proveCommand: Command = {
   name: "prove",
@@ -53,9 +54,7 @@ async function runProve(invocation: Invocation, system: System): Promise<number>
       usesNetwork: true,
     })
     : null;
-  for (const need of dropOtherPermissions(own, { system, config })) {
-    system.stderr.write(`monitor: warning: ${printable(describeMissing(need))}\n`);
-  }
+  for (const need of dropOtherPermissions(own, { system, config })) warn(describeMissing(need), system);
   const stop = abortOnStop(system);
   const proofs: Shown[] = [];
   try {

@@ -55,7 +55,7 @@ export const suggestCommand: Command = {
     if (what !== "dependencies" || others.length > 0) {
       throw new UsageError('suggest requires "dependencies"', "monitor suggest dependencies");
     }
-    const times = readTimes(invocation);
+    const times = invocation.count("times") ?? TIMES;
     const target = await openTarget({ invocation, system });
     const { config } = target;
     if (config === null) throw new UsageError("there is no config", "make one with: monitor init");
@@ -82,13 +82,6 @@ export const suggestCommand: Command = {
     return EXIT.ok;
   },
 };
-
-function readTimes(invocation: Invocation): number {
-  const text = invocation.text("times");
-  if (text === undefined) return TIMES;
-  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
-  throw new UsageError(`--times is "${text}", expected a whole number of 1 or more`);
-}
 
 function describe({ check, parent, shared, reason }: SuggestedDependency, timeZone: string): string {
   const shown = shared.slice(-SHOWN_MAX).map((one) => {

@@ -22,7 +22,7 @@ import { dropOtherPermissions, permissionsOfConfig } from "../config_permissions
 import { summaryFields, summaryNotification } from "../../outputs/summary/summary_json.ts";
 import { summaryHtml } from "../../outputs/summary/summary_html.ts";
 import { summaryText } from "../../outputs/summary/summary_sections.ts";
-import { sendNow } from "../send_now.ts";
+import { messageOf, sendEach } from "../send_now.ts";
 
 const FORMATS = ["text", "html", "json"] as const;
 
@@ -86,13 +86,8 @@ async function sendSummary(invocation: Invocation, system: System): Promise<numb
   const nowMs = system.clock.wallMs();
   const id = `summary-${system.randomId()}`;
   const notification = summaryNotification(summary, { id, nowMs, nextAtMs: settings.times.after(nowMs) });
-  const item = { notification, missedProblem: null, summarized: 0, threadId: null };
-  let failures = 0;
-  for (const channel of channels) {
-    const message = { id, items: [item], isTest: false, decidedAtMs: nowMs };
-    if (!await sendNow(channel, message, { system, config })) failures++;
-  }
-  return failures === 0 ? EXIT.ok : EXIT.undelivered;
+  const message = messageOf(notification, { isTest: false });
+  return await sendEach(channels.map((channel) => [channel, message]), { system, config });
 }
 
 const RENDERERS: Readonly<Record<typeof FORMATS[number], (summary: Summary) => string>> = {

@@ -20,6 +20,7 @@ import { permissionsOfReplacing } from "../../shared/regular_file.ts";
 import { MissingPermissionsError } from "../config_permissions.ts";
 import { OutputError, writeError } from "../failure.ts";
 import { EMPTY_CONFIG } from "../starter_config.ts";
+import { warn } from "../terminal.ts";
 
 interface AddOptions extends CommandContext {
   readonly target: ConfigTarget;
@@ -54,9 +55,7 @@ export async function tryChecks(
   const edited = await openWith(checks, options).catch((error) => {
     throw asUsageError(error, checks);
   });
-  for (const text of warningsOf(edited, checks)) {
-    system.stderr.write(`monitor: warning: ${printable(text)}\n`);
-  }
+  for (const text of warningsOf(edited, checks)) warn(text, system);
   const added = edited.checks.filter(({ name }) => checks.some((check) => check.name === name));
   const tried: Check[] = [];
   for (const check of added) if (await isTryable(check)) tried.push(check);

@@ -2,13 +2,12 @@ import { type Check, combinedChecks } from "../../domain/check.ts";
 import { highestSeverity } from "../../domain/condition.ts";
 import { type RequiredPermission, requiredPermissionsOf } from "../../permissions/required_permissions.ts";
 import { createLimiters, runPass } from "../../scheduler/run_checks.ts";
-import { printable } from "../../shared/text.ts";
 import { abortOnStop } from "../check/start_signals.ts";
 import { describeMissing, dropOtherPermissions } from "../config_permissions.ts";
 import { type RunRecord, traceOf } from "../formats/format.ts";
 import { prettyFormat } from "../formats/pretty.ts";
 import { type CommandContext, type OpenConfig, readKinds } from "../open_config.ts";
-import { startProgress, wantsColor } from "../terminal.ts";
+import { startProgress, wantsColor, warn } from "../terminal.ts";
 
 interface TryOptions extends CommandContext {
   readonly config: OpenConfig;
@@ -34,7 +33,7 @@ export async function runNewChecks(checks: readonly Check[], options: TryOptions
   const { system, config, traces, required = [] } = options;
   const own = await requiredPermissionsOf({ checks, heartbeat: null, notifies: false }, system);
   for (const need of dropOtherPermissions([...own, ...required], { system, config })) {
-    system.stderr.write(`monitor: warning: ${printable(describeMissing(need))}\n`);
+    warn(describeMissing(need), system);
   }
   const progress = startProgress(checks, system);
   const stop = abortOnStop(system);
