@@ -11,7 +11,6 @@ import { describeDuration, exactDuration } from "../domain/duration.ts";
 import { DAY_MS, MINUTE_MS } from "../shared/time_units.ts";
 import { type Outcome, type Tape, type Taped, TapedFailure, type TapedResponse } from "./tape.ts";
 
-/** Something that goes wrong. */
 export interface Fault {
   /** Of people: what is wrong, lower case. */
   readonly name: string;
@@ -27,13 +26,15 @@ export function faultsOf(tape: Tape, nowMs: number): readonly Fault[] {
     ...responseFaults(tape),
     ...connectionFaults(tape),
     ...certificateFaults(tape, nowMs),
-    ...CALL_FAULTS.flatMap(([call, name, hint, change, contents]) => {
-      const called = changeCalls(tape, call, change);
-      const changed = called === null || contents === undefined
-        ? called
-        : changeCalls(called, "read", () => now(contents)) ?? called;
-      return changed === null ? [] : [{ name, hint, tapes: [["", changed] as const] }];
-    }),
+    ...CALL_FAULTS.flatMap(([call, faults]) =>
+      faults.flatMap(([name, hint, change, contents]) => {
+        const called = changeCalls(tape, call, change);
+        const changed = called === null || contents === undefined
+          ? called
+          : changeCalls(called, "read", () => now(contents)) ?? called;
+        return changed === null ? [] : [simple(name, hint, changed)];
+      })
+    ),
   ];
 }
 
@@ -44,8 +45,10 @@ const SLOWER = 10;
 /** A target that takes a few milliseconds is not slow after some more. */
 const SLOW_MS_MIN = 2_000;
 
+const encoder = new TextEncoder();
+
 function failing(phase: TapedFailure["phase"], reason: string): () => Outcome<never> {
-  return () => ({ error: new TapedFailure(phase, reason), tookMs: 0 });
+  return () => ({ error: new TapedFailure(phase, reason), ...AT_ONCE });
 }
 
 function simple(name: string, hint: string | null, tape: Tape): Fault {
@@ -72,7 +75,7 @@ function responseFaults(tape: Tape): readonly Fault[] {
     }],
   });
   const text = (body: string): Partial<TapedResponse> => ({
-    body: new TextEncoder().encode(body),
+    body: encoder.encode(body),
     headers: [["content-type", "text/html; charset=utf-8"]],
   });
   const slowMs = Math.max(SLOW_MS_MIN, outcome.tookMs * SLOWER);
@@ -113,7 +116,6 @@ const JSON_FIELDS_MAX = 40;
 interface Field {
   readonly path: string;
   readonly value: unknown;
-  /** Returns the document with another value of the field. */
   with(value: unknown): unknown;
 }
 
@@ -148,8 +150,7 @@ function jsonFaults(body: Uint8Array, tapeWith: (body: Uint8Array) => Tape): rea
     fields.flatMap((field) => {
       const changed = change(field.value);
       if (changed === undefined) return [];
-      const text = JSON.stringify(field.with(changed));
-      return [[field.path, tapeWith(new TextEncoder().encode(text))] as const];
+      return [[field.path, tapeWith(encoder.encode(JSON.stringify(field.with(changed))))] as const];
     });
   return [
     {
@@ -193,16 +194,8 @@ function connectionFaults(tape: Tape): readonly Fault[] {
     simple("no connection", null, each(hangs)),
     simple("connection that sends nothing", hint, sends()),
     simple("connection that ends at once", hint, sends(now(null))),
-    simple(
-      "connection that is reset",
-      hint,
-      sends({ error: new TapedFailure("reading", "connection reset by peer"), ...AT_ONCE }),
-    ),
-    simple(
-      "another answer",
-      hint,
-      sends(now(new TextEncoder().encode("HTTP/1.1 400 Bad Request\r\n\r\n"))),
-    ),
+    simple("connection that is reset", hint, sends(failing("reading", "connection reset by peer")())),
+    simple("another answer", hint, sends(now(encoder.encode("HTTP/1.1 400 Bad Request\r\n\r\n")))),
   ];
 }
 
@@ -248,9 +241,7 @@ function isOverTls({ key }: Taped<unknown>): boolean {
   return /^\S+ https:/.test(key);
 }
 
-/** A fault of other calls: the first word of their key, the name and the hint of the fault, and the change. */
 type CallFault = readonly [
-  call: string,
   name: string,
   hint: string | null,
   // deno-lint-ignore no-explicit-any -- The call decides on the type of its value.
@@ -283,7 +274,6 @@ function exited(code: number, text: (stdout: string) => string = (stdout) => std
 const PING_COUNTS = /(\d+) packets transmitted, \d+ ((?:packets )?received)/;
 const PING_TIMES = /(min\/avg\/max\S* = )[\d.]+\/[\d.]+\/[\d.]+/;
 
-/** Changes the summary of `ping`. */
 function pinged(change: (text: string) => string): Change<ProcessEnd> {
   return (end) => {
     const text = isPing(end) && "stdout" in end ? end.stdout.text : "";
@@ -301,154 +291,148 @@ function isPing(end: ProcessEnd): boolean {
 }
 
 const NO_OUTPUT = { text: "", truncated: false };
+const SILENT = { stdout: NO_OUTPUT, stderr: NO_OUTPUT };
 
 const MISSING = new Deno.errors.NotFound("no such file or directory");
 const DENIED = new Deno.errors.PermissionDenied("permission denied");
 
-const CALL_FAULTS: readonly CallFault[] = [
-  ["lookup", "name that does not exist", null, () => now({ reason: "no such name", isObstacle: false })],
-  ["lookup", "name server that fails", null, () => now({ reason: "server failure", isObstacle: false })],
-  ["lookup", "name server that is silent", null, hangs],
-  [
-    "lookup",
-    "another record",
-    '"values" or "contains"',
-    (answer: DnsAnswer) => now({ records: [otherRecord(answer)] }),
-  ],
-  ["time", "time server that is silent", null, hangs],
-  [
-    "time",
-    "clock that is a minute behind",
-    '"offset": { "warning_above": "500 ms" }',
-    (reading: TimeReading) => now({ ...reading, offsetMs: reading.offsetMs + MINUTE_MS }),
-  ],
-  [
-    "time",
-    "time server that is not synchronized",
-    null,
-    (reading: TimeReading) => now({ ...reading, stratum: 16, isSynchronized: false }),
-  ],
-  [
-    "run",
-    "host that does not reply",
-    null,
-    pinged((text) => text.replace(PING_COUNTS, "$1 packets transmitted, 0 $2")),
-  ],
-  [
-    "run",
-    "pings of which half get lost",
-    '"loss": { "warning_above": "20%" }',
-    pinged((text) =>
-      text.replace(PING_COUNTS, (_, sent, rest) => `${sent} packets transmitted, ${sent >> 1} ${rest}`)
-    ),
-  ],
-  [
-    "run",
-    "replies after a second",
-    '"round_trip": { "warning_above": "500 ms" }',
-    pinged((text) => text.replace(PING_TIMES, "$11000/1000/1000")),
-  ],
-  ["run", "exit code 1", '"exit_code_conditions"', unlessPinged(exited(1))],
-  ["run", "exit code 2", '"exit_code_conditions"', unlessPinged(exited(2))],
-  ["run", "exit code 0 without output", '"output_part": "…"', exited(0, () => "")],
-  ["run", "output that ends after its first line", '"output_part": "…" with its end', (end: ProcessEnd) => {
-    const text = "stdout" in end ? end.stdout.text : "";
-    return text.trimEnd().includes("\n") ? exited(0, () => text.slice(0, text.indexOf("\n") + 1))(end) : null;
-  }],
-  [
-    "run",
-    "command that is killed",
-    null,
-    () => now({ ended: "signalled", signal: "SIGKILL", stdout: NO_OUTPUT, stderr: NO_OUTPUT }),
-  ],
-  [
-    "run",
-    "command that hangs",
-    '"condition_on_timeout"',
-    () => now({ ended: "timed_out", stdout: NO_OUTPUT, stderr: NO_OUTPUT, survives: false }),
-  ],
-  [
-    "run",
-    "command that is missing",
-    null,
-    () => now({ ended: "not_started", reason: "no such file or directory" }),
-  ],
-  ["stat", "missing file", '"condition_on_missing"', failed(MISSING)],
-  ["stat", "unreadable file", null, failed(DENIED)],
-  ["stat", "file system that hangs", null, failed(new Deno.errors.TimedOut("no response"))],
-  ["readPart", "missing log", '"condition_on_missing"', failed(MISSING)],
-  ["readPart", "unreadable log", null, failed(DENIED)],
-  [
-    "stat",
+/** The faults of other calls, by the first word of their keys, in the order in which they are shown. */
+const CALL_FAULTS: readonly (readonly [call: string, faults: readonly CallFault[]])[] = [
+  ["lookup", [
+    ["name that does not exist", null, () => now({ reason: "no such name", isObstacle: false })],
+    ["name server that fails", null, () => now({ reason: "server failure", isObstacle: false })],
+    ["name server that is silent", null, hangs],
+    [
+      "another record",
+      '"values" or "contains"',
+      (answer: DnsAnswer) => now({ records: [otherRecord(answer)] }),
+    ],
+  ]],
+  ["time", [
+    ["time server that is silent", null, hangs],
+    [
+      "clock that is a minute behind",
+      '"offset": { "warning_above": "500 ms" }',
+      (reading: TimeReading) => now({ ...reading, offsetMs: reading.offsetMs + MINUTE_MS }),
+    ],
+    [
+      "time server that is not synchronized",
+      null,
+      (reading: TimeReading) => now({ ...reading, stratum: 16, isSynchronized: false }),
+    ],
+  ]],
+  ["run", [
+    [
+      "host that does not reply",
+      null,
+      pinged((text) => text.replace(PING_COUNTS, "$1 packets transmitted, 0 $2")),
+    ],
+    [
+      "pings of which half get lost",
+      '"loss": { "warning_above": "20%" }',
+      pinged((text) =>
+        text.replace(PING_COUNTS, (_, sent, rest) => `${sent} packets transmitted, ${sent >> 1} ${rest}`)
+      ),
+    ],
+    [
+      "replies after a second",
+      '"round_trip": { "warning_above": "500 ms" }',
+      pinged((text) => text.replace(PING_TIMES, "$11000/1000/1000")),
+    ],
+    ["exit code 1", '"exit_code_conditions"', unlessPinged(exited(1))],
+    ["exit code 2", '"exit_code_conditions"', unlessPinged(exited(2))],
+    ["exit code 0 without output", '"output_part": "…"', exited(0, () => "")],
+    ["output that ends after its first line", '"output_part": "…" with its end', (end: ProcessEnd) => {
+      const text = "stdout" in end ? end.stdout.text : "";
+      const [first] = text.split("\n", 1);
+      return text.trimEnd().includes("\n") ? exited(0, () => `${first}\n`)(end) : null;
+    }],
+    ["command that is killed", null, () => now({ ended: "signalled", signal: "SIGKILL", ...SILENT })],
+    [
+      "command that hangs",
+      '"condition_on_timeout"',
+      () => now({ ended: "timed_out", ...SILENT, survives: false }),
+    ],
+    [
+      "command that is missing",
+      null,
+      () => now({ ended: "not_started", reason: "no such file or directory" }),
+    ],
+  ]],
+  ["stat", [
+    ["missing file", '"condition_on_missing"', failed(MISSING)],
+    ["unreadable file", null, failed(DENIED)],
+    ["file system that hangs", null, failed(new Deno.errors.TimedOut("no response"))],
+  ]],
+  ["readPart", [
+    ["missing log", '"condition_on_missing"', failed(MISSING)],
+    ["unreadable log", null, failed(DENIED)],
+  ]],
+  ["stat", [[
     "file that is no longer written",
     '"warning_age" or "critical_age"',
     (facts: FileFacts) =>
       now({ ...facts, modifiedAtMs: facts.modifiedAtMs && facts.modifiedAtMs - 30 * DAY_MS }),
-  ],
-  [
-    "read",
-    "file with other contents",
-    '"sha256" or "content_pattern"',
-    () => now(new TextEncoder().encode("other\n")),
-  ],
-  [
-    "stat",
+  ]]],
+  ["read", [
+    ["file with other contents", '"sha256" or "content_pattern"', () => now(encoder.encode("other\n"))],
+  ]],
+  ["stat", [[
     "empty file",
     '"size_min": "1 B"',
     (facts: FileFacts) => facts.kind === "file" ? now({ ...facts, sizeBytes: 0 }) : null,
     new Uint8Array(),
-  ],
-  [
-    "fileSystem",
-    "full file system",
-    '"free": { "warning_below": "10%" }',
-    (facts: FileSystemFacts) => now({ ...facts, freeBytes: 0 }),
-  ],
-  [
-    "fileSystem",
-    "no inodes left",
-    '"free_inodes": { "warning_below": "10%" }',
-    (facts: FileSystemFacts) => facts.inodes && now({ ...facts, inodes: { ...facts.inodes, free: 0 } }),
-  ],
-  ["fileSystem", "file system that hangs", null, hangs],
-  [
-    "memory",
-    "no memory left",
-    '"available": { "warning_below": "10%" }',
-    (facts: MemoryFacts) => now({ ...facts, availableBytes: 0 }),
-  ],
-  [
-    "memory",
-    "swap in full use",
-    '"swap_used": { "warning_above": "50%" }',
-    (facts: MemoryFacts) =>
-      facts.swapTotalBytes === 0 ? null : now({ ...facts, swapUsedBytes: facts.swapTotalBytes }),
-  ],
-  ["loadAverages", "load of 1,000", null, () => now([1000, 1000, 1000])],
-  [
-    "job",
-    "run of the job that fails",
-    null,
-    ({ last, ...facts }: JobFacts) =>
-      last && now({ ...facts, last: { ...last, end: { ...last.end, how: "exited", exitCode: 1 } } }),
-  ],
-  [
-    "job",
-    "job that does not run any more",
-    null,
-    ({ last, ...facts }: JobFacts) =>
-      last && now({ ...facts, last: earlier(last), sinceMs: facts.sinceMs - AGES_MS }),
-  ],
-  [
-    "job",
-    "run of the job that does not end",
-    '"duration_max": "1 hour"',
-    (facts: JobFacts) =>
-      facts.last && now({
-        ...facts,
-        inProgress: [{ id: "endless", startedAtMs: facts.last.startedAtMs - AGES_MS, end: null }],
-      }),
-  ],
+  ]]],
+  ["fileSystem", [
+    [
+      "full file system",
+      '"free": { "warning_below": "10%" }',
+      (facts: FileSystemFacts) => now({ ...facts, freeBytes: 0 }),
+    ],
+    [
+      "no inodes left",
+      '"free_inodes": { "warning_below": "10%" }',
+      (facts: FileSystemFacts) => facts.inodes && now({ ...facts, inodes: { ...facts.inodes, free: 0 } }),
+    ],
+    ["file system that hangs", null, hangs],
+  ]],
+  ["memory", [
+    [
+      "no memory left",
+      '"available": { "warning_below": "10%" }',
+      (facts: MemoryFacts) => now({ ...facts, availableBytes: 0 }),
+    ],
+    [
+      "swap in full use",
+      '"swap_used": { "warning_above": "50%" }',
+      (facts: MemoryFacts) =>
+        facts.swapTotalBytes === 0 ? null : now({ ...facts, swapUsedBytes: facts.swapTotalBytes }),
+    ],
+  ]],
+  ["loadAverages", [["load of 1,000", null, () => now([1000, 1000, 1000])]]],
+  ["job", [
+    [
+      "run of the job that fails",
+      null,
+      ({ last, ...facts }: JobFacts) =>
+        last && now({ ...facts, last: { ...last, end: { ...last.end, how: "exited", exitCode: 1 } } }),
+    ],
+    [
+      "job that does not run any more",
+      null,
+      ({ last, ...facts }: JobFacts) =>
+        last && now({ ...facts, last: earlier(last), sinceMs: facts.sinceMs - AGES_MS }),
+    ],
+    [
+      "run of the job that does not end",
+      '"duration_max": "1 hour"',
+      (facts: JobFacts) =>
+        facts.last && now({
+          ...facts,
+          inProgress: [{ id: "endless", startedAtMs: facts.last.startedAtMs - AGES_MS, end: null }],
+        }),
+    ],
+  ]],
 ];
 
 /** An address of a test network (RFC 5737) that is not in an answer. */

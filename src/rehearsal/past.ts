@@ -6,7 +6,6 @@ import { isAfterGapAt, journalToleranceMs, timeOf } from "../state/journal.ts";
 import type { RecordedRuns } from "./rehearsed_service.ts";
 import type { RunSpan, SkippedRuns } from "./skipped_runs.ts";
 
-/** A recorded run. */
 export interface PastRun {
   /** When it ended; wall time, milliseconds since 1970. */
   readonly atMs: number;
@@ -66,7 +65,6 @@ export class Past implements RecordedRuns {
     return rows.find(({ condition, runs }) => condition === "ok" && runs > 0)?.lastMs ?? Infinity;
   }
 
-  /** The end of the last run. */
   get lastMs(): number {
     return Math.max(...[...this.#rows.values()].map((rows) => rows.at(-1)?.lastMs ?? -Infinity));
   }

@@ -12,7 +12,6 @@ export interface ProveOptions
   settle(): Promise<void>;
 }
 
-/** What comes of one fault. */
 export interface Proved extends Pick<Fault, "name" | "hint"> {
   /** Whether the check is not ok with it, in one of its forms. */
   readonly isNoticed: boolean;

@@ -17,6 +17,7 @@ import {
   resultsOf,
   type Scenario,
   type ScriptedAction,
+  type ScriptedResult,
 } from "./scenario.ts";
 import { clockText } from "./scenario_times.ts";
 import { VirtualClock } from "./virtual_clock.ts";
@@ -31,7 +32,6 @@ export interface Rehearsal {
   readonly scenario: Scenario;
   /** By name of a channel, those of the scenario first. */
   readonly channels: readonly RehearsedChannel[];
-  /** Whether every message is as expected. */
   readonly isAsExpected: boolean;
 }
 
@@ -88,7 +88,8 @@ export async function rehearse(scenario: Scenario, options: RehearseOptions): Pr
     deliver: (message, channel) => {
       const name = channels.nameOf(channel);
       const atMs = clock.wallMs();
-      const response = lastOf(scenario.channels.get(name) ?? [], atMs)?.response ?? "accept";
+      const responses = scenario.channels.get(name) ?? [];
+      const response = responses.findLast((change) => change.atMs <= atMs)?.response ?? "accept";
       if (response !== "accept") return notDelivered(response);
       sent.getOrInsertComputed(name, () => []).push({ atMs, text: describeMessage(message.items) });
       return { delivered: true, note: null };
@@ -129,15 +130,13 @@ function notDelivered(response: "fail" | "reject"): Delivery {
 }
 
 function scripted(scenario: Scenario): Pick<RehearsedServiceOptions, "resultOf" | "nextChangeMs"> {
-  const byCheck = new Map<Check, ReturnType<typeof resultsOf>>();
-  const changesOf = (check: Check): ReturnType<typeof resultsOf> => {
-    let changes = byCheck.get(check);
-    if (changes === undefined) byCheck.set(check, changes = resultsOf(check, scenario));
-    return changes;
-  };
+  const byCheck = new Map<Check, readonly ScriptedResult[]>();
+  const changesOf = (check: Check): readonly ScriptedResult[] =>
+    byCheck.getOrInsertComputed(check, () => resultsOf(check, scenario));
   return {
     resultOf: (check, atMs) => {
-      const { condition, output, durationMs } = lastOf(changesOf(check), atMs) ?? PLAIN_OK;
+      const { condition, output, durationMs } = changesOf(check).findLast((change) => change.atMs <= atMs) ??
+        PLAIN_OK;
       return { ...checkResult(condition, output), durationMs };
     },
     nextChangeMs: (check, afterMs) => changesOf(check).find(({ atMs }) => atMs > afterMs)?.atMs ?? Infinity,
@@ -145,14 +144,6 @@ function scripted(scenario: Scenario): Pick<RehearsedServiceOptions, "resultOf" 
 }
 
 const PLAIN_OK = { condition: "ok", output: "ok", durationMs: 0 } as const;
-
-/** Returns what is at a time, by changes in their order. */
-function lastOf<Change extends { readonly atMs: number }>(
-  changes: readonly Change[],
-  nowMs: number,
-): Change | undefined {
-  return changes.findLast(({ atMs }) => atMs <= nowMs);
-}
 
 type PlayOptions = Omit<RehearsedServiceOptions, "store"> & Pick<RehearseOptions, "act" | "onEnd">;
 

@@ -60,14 +60,12 @@ export interface RehearsedServiceOptions {
   readonly skips?: boolean;
 }
 
-/** The recorded runs of checks, at their recorded times. */
 export interface RecordedRuns {
   /**
    * Whether it includes the notifications that were decided without a result. Then these are decided at their recorded
    * times instead of every 30 s, checks run exactly at their recorded times, and groups have their recorded results.
    */
   readonly hasReviews: boolean;
-  /** Returns whether a check has recorded runs. */
   has(check: string): boolean;
   /** Returns the first run of a check after a time; `null`: there is none. */
   runAfter(
@@ -88,7 +86,6 @@ interface Plan extends Timed {
   readonly slot: Slot;
 }
 
-/** A check, and when it runs. */
 interface Slot {
   readonly check: Check;
   readonly order: number;
@@ -265,7 +262,6 @@ export class RehearsedService {
     await system.settle();
   }
 
-  /** Queues the summary at each of its times. */
   async #summarize(): Promise<void> {
     const { summary: settings, system, config: { running: checks } } = this.#options;
     if (settings === null) return;

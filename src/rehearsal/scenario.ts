@@ -54,7 +54,6 @@ export interface ExpectedMessage extends TimedText {
 
 export interface Scenario {
   readonly source: Source;
-  /** Locates a problem in it. */
   place(problem: Problem): PlacedProblem;
   /** The absolute path of its config; `null`: it names none. */
   readonly configPath: string | null;
@@ -117,7 +116,6 @@ async function findStructureProblems(written: JsonValue): Promise<readonly Probl
   });
 }
 
-/** One scenario while it is read. */
 class Reading {
   readonly problems: Problem[] = [];
   readonly #written: JsonObject;

@@ -27,10 +27,7 @@ interface Moment {
  */
 export function quietUntilMs(
   check: Check,
-  { record: { condition: state }, notification, suppressed }: Pick<
-    Decided,
-    "record" | "notification" | "suppressed"
-  >,
+  { record: { condition: state }, notification, suppressed }: Decided,
   moment: Moment,
 ): number {
   const { nowMs } = moment;

@@ -4,9 +4,10 @@
  */
 import type { ObserveContext } from "../domain/check_kind.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { Connection, ConnectionFailure } from "../domain/connections.ts";
-import type { IncomingResponse, RequestFailure } from "../domain/requests.ts";
+import type { Connection, ConnectionFailure, Connections } from "../domain/connections.ts";
+import type { IncomingResponse, RequestFailure, Requests } from "../domain/requests.ts";
 import { endsWithin, sleep, unlessAborted } from "../shared/deadline.ts";
+import { joinBytes } from "../shared/join_bytes.ts";
 
 type World = Pick<ObserveContext, "system" | "jobs">;
 
@@ -40,7 +41,6 @@ export interface Tape {
   readonly calls: readonly Taped<unknown>[];
 }
 
-/** A failure that was put on a tape. */
 export class TapedFailure extends Error {
   override readonly name = "TapedFailure";
   readonly phase: RequestFailure["phase"] | ConnectionFailure["phase"];
@@ -55,77 +55,54 @@ export class TapedFailure extends Error {
 const UNREAD_BYTES_MAX = 64 * 1024;
 const UNREAD_MS = 1_000;
 
-interface Recording extends World {
-  readonly tape: Tape;
+/** How a world exchanges something: with a real one, and records it, or by playing a tape. */
+interface Exchange {
+  call<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /** A call that returns at once. */
+  fact<T>(key: string, read: () => T): T;
+  send(key: string, ...given: Parameters<Requests["send"]>): Promise<IncomingResponse>;
+  connect(key: string, ...given: Parameters<Connections["connect"]>): Promise<Connection>;
 }
 
-/** Returns a world that records everything that a check exchanges with a real one. */
-export function recordWorld({ system, jobs }: World): Recording {
-  const { clock, requests, connections, dns, processes, files, host } = system;
-  const tape = {
-    responses: [] as Taped<TapedResponse>[],
-    connections: [] as Taped<TapedConnection>[],
-    calls: [] as Taped<unknown>[],
-  };
-  const call = async <T>(key: string, work: () => Promise<T>): Promise<T> => {
-    const outcome = await outcomeOf(work, clock);
-    tape.calls.push({ key, outcome });
-    return valueOf(outcome);
-  };
-  const fact = <T>(key: string, value: T): T => {
-    tape.calls.push({ key, outcome: { value, tookMs: 0 } });
-    return value;
-  };
+function worldBy({ system, jobs }: World, { call, fact, send, connect }: Exchange): World {
+  const { requests, connections, dns, processes, files, host } = system;
   return {
-    tape,
-    jobs: jobs && {
-      recall: (name, nowMs) => call(`job ${name}`, () => jobs.recall(name, nowMs)),
-    },
+    jobs: jobs && { recall: (name, nowMs) => call(`job ${name}`, () => jobs.recall(name, nowMs)) },
     system: {
       ...system,
-      randomId: () => fact("random id", system.randomId()),
+      randomId: () => fact("random id", () => system.randomId()),
       requests: {
-        explain: (error, target) => requests.explain(error, target),
-        send: async (request, signal) => {
-          const key = `${request.method} ${request.target}`;
-          const outcome = await outcomeOf(() => requests.send(request, signal), clock);
-          if (!("value" in outcome)) tape.responses.push({ key, outcome });
-          return recordResponse(valueOf(outcome), {
-            clock,
-            push: (value) => tape.responses.push({ key, outcome: { value, tookMs: outcome.tookMs } }),
-          });
-        },
+        explain: (error, target) =>
+          error instanceof TapedFailure
+            ? { phase: error.phase as RequestFailure["phase"], reason: error.message }
+            : requests.explain(error, target),
+        send: (request, signal) => send(`${request.method} ${request.target}`, request, signal),
       },
       connections: {
         ...connections,
-        explain: (...given) => connections.explain(...given),
-        connect: async (target, options) => {
-          const key = `connect ${target.host}:${target.port}`;
-          const outcome = await outcomeOf(() => connections.connect(target, options), clock);
-          if (!("value" in outcome)) tape.connections.push({ key, outcome });
-          const reads: Outcome<Uint8Array | null>[] = [];
-          if ("value" in outcome) {
-            tape.connections.push({ key, outcome: { value: reads, tookMs: outcome.tookMs } });
-          }
-          return recordConnection(valueOf(outcome), { clock, push: (read) => reads.push(read) });
-        },
+        explain: (error, target, phase) =>
+          error instanceof TapedFailure
+            ? { phase: error.phase as ConnectionFailure["phase"], reason: error.message }
+            : connections.explain(error, target, phase),
+        connect: (target, options) => connect(`connect ${target.host}:${target.port}`, target, options),
         resolve: (target, signal) =>
-          call(`resolve ${target.host}`, () => connections.resolve(target, signal)),
+          call(`resolve ${target.host}`, () => connections.resolve(target, signal), signal),
         readTime: (target, signal) =>
-          call(`time ${target.host}:${target.port}`, () => connections.readTime(target, signal)),
+          call(`time ${target.host}:${target.port}`, () => connections.readTime(target, signal), signal),
         readCertificate: (target, options) =>
           call(
             `certificate ${target.host}:${target.port}`,
             () => connections.readCertificate(target, options),
+            options.signal,
           ),
       },
       dns: {
         lookUp: (question, signal) =>
-          call(`lookup ${question.type} ${question.name}`, () => dns.lookUp(question, signal)),
+          call(`lookup ${question.type} ${question.name}`, () => dns.lookUp(question, signal), signal),
         machineServers: () => call("name servers", () => dns.machineServers()),
       },
       processes: {
-        run: (command, signal) => call(`run ${command.path}`, () => processes.run(command, signal)),
+        run: (command, signal) => call(`run ${command.path}`, () => processes.run(command, signal), signal),
       },
       files: {
         ...files,
@@ -141,11 +118,49 @@ export function recordWorld({ system, jobs }: World): Recording {
         processors: host.processors,
         processId: host.processId,
         fileSystem: (path) => call(`fileSystem ${path}`, () => host.fileSystem(path)),
-        memory: () => fact("memory", host.memory()),
-        loadAverages: () => fact("loadAverages", host.loadAverages()),
+        memory: () => fact("memory", () => host.memory()),
+        loadAverages: () => fact("loadAverages", () => host.loadAverages()),
       },
     },
   };
+}
+
+/** Returns a world that records everything that a check exchanges with a real one. */
+export function recordWorld(world: World): World & { readonly tape: Tape } {
+  const { clock, requests, connections } = world.system;
+  const tape = {
+    responses: [] as Taped<TapedResponse>[],
+    connections: [] as Taped<TapedConnection>[],
+    calls: [] as Taped<unknown>[],
+  };
+  const recorded = worldBy(world, {
+    call: async (key, work) => {
+      const outcome = await outcomeOf(work, clock);
+      tape.calls.push({ key, outcome });
+      return valueOf(outcome);
+    },
+    fact: (key, read) => {
+      const value = read();
+      tape.calls.push({ key, outcome: { value, tookMs: 0 } });
+      return value;
+    },
+    send: async (key, request, signal) => {
+      const outcome = await outcomeOf(() => requests.send(request, signal), clock);
+      if (!("value" in outcome)) tape.responses.push({ key, outcome });
+      return recordResponse(valueOf(outcome), {
+        clock,
+        push: (value) => tape.responses.push({ key, outcome: { value, tookMs: outcome.tookMs } }),
+      });
+    },
+    connect: async (key, target, options) => {
+      const outcome = await outcomeOf(() => connections.connect(target, options), clock);
+      const reads: Outcome<Uint8Array | null>[] = [];
+      const { tookMs } = outcome;
+      tape.connections.push({ key, outcome: "value" in outcome ? { value: reads, tookMs } : outcome });
+      return recordConnection(valueOf(outcome), { clock, push: (read) => reads.push(read) });
+    },
+  });
+  return { ...recorded, tape };
 }
 
 async function outcomeOf<T>(work: () => Promise<T>, clock: Clock): Promise<Outcome<T>> {
@@ -168,7 +183,7 @@ function recordResponse(
   { clock, push }: { readonly clock: Clock; push(taped: TapedResponse): void },
 ): IncomingResponse {
   const { status, headers, peer } = response;
-  const parts: Uint8Array<ArrayBuffer>[] = [];
+  const parts: Uint8Array[] = [];
   let bytes = 0;
   const read = async (): Promise<Uint8Array | null> => {
     const part = await response.read();
@@ -187,13 +202,7 @@ function recordResponse(
     header: (name) => response.header(name),
     close: async () => {
       if (bytes === 0) await endsWithin(clock, UNREAD_MS, readStart()).catch(() => {});
-      const body = new Uint8Array(bytes);
-      let at = 0;
-      for (const part of parts) {
-        body.set(part, at);
-        at += part.length;
-      }
-      push({ status, headers: [...headers], body, ...peer !== undefined && { peer } });
+      push({ status, headers: [...headers], body: joinBytes(parts), ...peer !== undefined && { peer } });
       await response.close();
     },
   };
@@ -220,66 +229,20 @@ export function playTape(
   tape: Tape,
   { system, jobs, signal }: World & { readonly signal: AbortSignal },
 ): World {
-  const { clock, requests, connections } = system;
+  const { clock } = system;
   const next = createReader();
-  const answer = async <T>(key: string, given: AbortSignal = signal): Promise<T> =>
-    await play(next(tape.calls, key) as Outcome<T>, { clock, signal: given });
-  const now = <T>(key: string): T => valueOf(next(tape.calls, key) as Outcome<T>);
-  return {
-    jobs: jobs && { recall: (name) => answer(`job ${name}`) },
-    system: {
-      ...system,
-      randomId: () => now("random id"),
-      requests: {
-        explain: (error, target) =>
-          error instanceof TapedFailure
-            ? { phase: error.phase as RequestFailure["phase"], reason: error.message }
-            : requests.explain(error, target),
-        send: async (request, given) => {
-          const outcome = next(tape.responses, `${request.method} ${request.target}`);
-          return playResponse(await play(outcome, { clock, signal: given }));
-        },
-      },
-      connections: {
-        ...connections,
-        explain: (error, target, phase) =>
-          error instanceof TapedFailure
-            ? { phase: error.phase as ConnectionFailure["phase"], reason: error.message }
-            : connections.explain(error, target, phase),
-        connect: async (target, options) => {
-          const outcome = next(tape.connections, `connect ${target.host}:${target.port}`);
-          const reads = await play(outcome, { clock, signal: options.signal });
-          options.onPhase?.("reading");
-          return playConnection(reads, { clock, signal: options.signal });
-        },
-        resolve: (target, given) => answer(`resolve ${target.host}`, given),
-        readTime: (target, given) => answer(`time ${target.host}:${target.port}`, given),
-        readCertificate: (target, options) =>
-          answer(`certificate ${target.host}:${target.port}`, options.signal),
-      },
-      dns: {
-        lookUp: (question, given) => answer(`lookup ${question.type} ${question.name}`, given),
-        machineServers: () => answer("name servers"),
-      },
-      processes: { run: (command, given) => answer(`run ${command.path}`, given) },
-      files: {
-        ...system.files,
-        stat: (path) => answer(`stat ${path}`),
-        read: (path) => answer(`read ${path}`),
-        readPart: (path, { fromByte }) => answer(`readPart ${path} ${fromByte}`),
-        list: (path) => answer(`list ${path}`),
-        realPath: (path) => answer(`realPath ${path}`),
-        readLink: (path) => answer(`readLink ${path}`),
-      },
-      host: {
-        processors: system.host.processors,
-        processId: system.host.processId,
-        fileSystem: (path) => answer(`fileSystem ${path}`),
-        memory: () => now("memory"),
-        loadAverages: () => now("loadAverages"),
-      },
+  return worldBy({ system, jobs }, {
+    call: async <T>(key: string, _work: () => Promise<T>, given = signal) =>
+      await play(next(tape.calls, key) as Outcome<T>, { clock, signal: given }),
+    fact: <T>(key: string) => valueOf(next(tape.calls, key) as Outcome<T>),
+    send: async (key, _request, given) =>
+      playResponse(await play(next(tape.responses, key), { clock, signal: given })),
+    connect: async (key, _target, options) => {
+      const reads = await play(next(tape.connections, key), { clock, signal: options.signal });
+      options.onPhase?.("reading");
+      return playConnection(reads, { clock, signal: options.signal });
     },
-  };
+  });
 }
 
 /** Returns a function for the outcomes of a key, one after another; the last one stays. */

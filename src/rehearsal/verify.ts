@@ -16,7 +16,6 @@ import { MINUTE_MS } from "../shared/time_units.ts";
 import { describeNotification } from "./message_text.ts";
 import type { ReplayDifference, ReplayedMessage } from "./replay.ts";
 
-/** The stored notifications. */
 export interface SentPast {
   readonly log: readonly LoggedDelivery[];
   readonly waiting: readonly QueuedNotification[];
@@ -36,7 +35,6 @@ export interface VerifiedDifference extends ReplayDifference {
   readonly message: VerifiedNotification;
 }
 
-/** A notification that was queued. */
 interface Sent extends VerifiedNotification {
   /** The latest begin of its pending time, which ends at `atMs`; `Infinity`: still pending. */
   readonly waitedFromMs: number;
