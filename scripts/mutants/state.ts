@@ -230,6 +230,11 @@ export const STATE: FaultyLayer = {
           'integer("failed_streak_max", { merge: "add" })',
         ],
         [
+          "the runs of a deleted check stay",
+          '["journal", "changes", "rollups", "recent_runs"]',
+          '["journal", "changes", "rollups"]',
+        ],
+        [
           "a count forgets the use of the limit",
           'jsonFieldOrNull("limit_use", LIMIT_USE, { merge: "fill" })',
           'jsonFieldOrNull("limit_use", LIMIT_USE, { merge: "replace" })',
@@ -282,6 +287,17 @@ export const STATE: FaultyLayer = {
       ],
     },
     {
+      file: "src/state/sql/rows.ts",
+      tests: SQLITE,
+      faults: [
+        [
+          "the longest streaks are added up",
+          '["streak", "max", "failed_streak_max"]',
+          '["streak", "sum", "failed_streak_max"]',
+        ],
+      ],
+    },
+    {
       file: "src/state/sqlite/statements.ts",
       tests: SQLITE,
       faults: [
@@ -294,16 +310,6 @@ export const STATE: FaultyLayer = {
           "recent runs are in the wrong order",
           "CAST(excluded.runs || runs AS BLOB)",
           "CAST(runs || excluded.runs AS BLOB)",
-        ],
-        [
-          "the longest streaks in SQLite are added up",
-          "max(failed_streak_max) AS failed_streak_max",
-          "sum(failed_streak_max) AS failed_streak_max",
-        ],
-        [
-          "the runs of a deleted check stay",
-          '"DELETE FROM recent_runs WHERE check_id = ?"',
-          '"DELETE FROM recent_runs WHERE check_id = -?"',
         ],
       ],
     },

@@ -17,17 +17,19 @@ export interface Codec<T, Stored = unknown> {
   readonly isOptional?: boolean;
 }
 
+/** Values that are stored as they are. */
+function plain<T>(is: (stored: unknown) => stored is T, expected: string): Codec<T, T> {
+  return {
+    encode: (value) => value,
+    decode: (stored, name) => is(stored) ? stored : unreadable(name, expected),
+  };
+}
+
 /** A number; JSON and the database store one that isn't finite as `null`. */
-export const number: Codec<number, number> = {
-  encode: (value) => value,
-  decode: (stored, name) => typeof stored === "number" ? stored : unreadable(name, "a number"),
-};
+export const number: Codec<number, number> = plain((stored) => typeof stored === "number", "a number");
 
 /** Text as it is, for JSON. */
-export const text: Codec<string, string> = {
-  encode: (value) => value,
-  decode: (stored, name) => typeof stored === "string" ? stored : unreadable(name, "text"),
-};
+export const text: Codec<string, string> = plain((stored) => typeof stored === "string", "text");
 
 /**
  * Text in a column. The database would end it at U+0000 and replace every lone surrogate with U+FFFD, so that two names
@@ -49,27 +51,17 @@ export const flag: Codec<boolean, number> = {
 };
 
 /** A boolean as it is, for JSON. */
-export const boolean: Codec<boolean, boolean> = {
-  encode: (value) => value,
-  decode: (stored, name) => typeof stored === "boolean" ? stored : unreadable(name, "true or false"),
-};
+export const boolean: Codec<boolean, boolean> = plain((one) => typeof one === "boolean", "true or false");
 
-export const bytes: Codec<Uint8Array, Uint8Array> = {
-  encode: (value) => value,
-  decode: (stored, name) => stored instanceof Uint8Array ? stored : unreadable(name, "bytes"),
-};
+export const bytes: Codec<Uint8Array, Uint8Array> = plain((stored) => stored instanceof Uint8Array, "bytes");
 
 export function word<T extends string>(
   words: readonly T[],
   expected = `one of ${words.join(", ")}`,
 ): Codec<T, T> {
-  return {
-    encode: (value) => value,
-    decode: (stored, name) => words.find((known) => known === stored) ?? unreadable(name, expected),
-  };
+  return plain((stored): stored is T => words.some((known) => known === stored), expected);
 }
 
-/** A condition, by its name. */
 export const condition: Codec<Condition, Condition> = word(CONDITIONS, "a condition");
 
 /** A condition, or that none was confirmed. */
@@ -87,7 +79,6 @@ export function optional<T>(codec: Codec<T>): Codec<T> {
   return { ...codec, isOptional: true };
 }
 
-/** A list in JSON. */
 export function list<T>({ encode, decode }: Codec<T>): Codec<readonly T[], readonly unknown[]> {
   return {
     encode: (values) => values.map(encode),
@@ -96,7 +87,6 @@ export function list<T>({ encode, decode }: Codec<T>): Codec<readonly T[], reado
   };
 }
 
-/** Values by name, in JSON. */
 export function byName<T>({ encode, decode }: Codec<T>): Codec<Readonly<Record<string, T>>, object> {
   return {
     encode: (values) =>
@@ -136,7 +126,6 @@ function isAbsent(value: unknown, { isOptional = false }: Codec<unknown>): boole
   return isOptional && value === undefined;
 }
 
-/** A value as JSON text. */
 export function json<T>({ encode, decode }: Codec<T>): Codec<T, string> {
   return {
     encode: (value) => JSON.stringify(encode(value)),

@@ -45,11 +45,6 @@ function keyColumns({ primary }: CopiedTable): readonly string[] {
   return primary ?? ["id"];
 }
 
-function keyOf(table: CopiedTable, row: StoredRow): StoredRow {
-  const columns = copiedColumns(table);
-  return keyColumns(table).map((name) => row[columns.indexOf(name)] ?? null);
-}
-
 /**
  * Copies everything, and compares it row by row afterwards. Returns the number of rows of each table.
  *
@@ -76,12 +71,13 @@ export async function copyState(from: StateTables, to: StateTables): Promise<Rea
 }
 
 async function* pagesOf(tables: StateTables, table: CopiedTable): AsyncGenerator<readonly StoredRow[]> {
+  const columns = copiedColumns(table);
   for (let after: StoredRow | null = null;;) {
     const rows: readonly StoredRow[] = await tables.page(table, after);
     const last = rows.at(-1);
     if (last === undefined) return;
     yield rows;
-    after = keyOf(table, last);
+    after = keyColumns(table).map((name) => last[columns.indexOf(name)] ?? null);
   }
 }
 

@@ -54,7 +54,8 @@ export interface Added {
 
 /** Returns the packed journal of a record after a run, and the rows that left it. */
 export function addRun(packed: Uint8Array | null, run: JournalRun): Added {
-  const next = { ...run, output: run.condition === "ok" ? "" : cutOutput(run.output) };
+  const output = run.condition === "ok" ? "" : truncateBytes(run.output.toWellFormed(), OUTPUT_BYTES_MAX);
+  const next = { ...run, output };
   if (packed === null) return { journal: pack(begin(next)), block: null };
   const unpacked = unpack(packed);
   const extended = extend(unpacked.open, next);
@@ -85,7 +86,9 @@ const NO_RUN = {
 
 function append(packed: Uint8Array, { open, end }: ReturnType<typeof unpack>, next: OpenRow): Added {
   const before = readRows(packed, end);
-  const rows = joinBytes([packed.subarray(end), packRow(open.row, lastOutput(before))]);
+  const outputBefore = before.findLast(({ output }) => output !== "")?.output ?? "";
+  const added = SCRATCH.slice(0, putRow(open.row, { offset: 0, outputBefore }));
+  const rows = joinBytes([packed.subarray(end), added]);
   const firstMs = before[0]?.firstMs ?? open.row.firstMs;
   const isFull = rows.length >= BLOCK_BYTES || Math.abs(open.row.lastMs - firstMs) >= BLOCK_MS_MAX;
   if (!isFull) return { journal: pack(next, rows), block: null };
@@ -94,10 +97,6 @@ function append(packed: Uint8Array, { open, end }: ReturnType<typeof unpack>, ne
 }
 
 const NOTHING = new Uint8Array(0);
-
-function cutOutput(output: string): string {
-  return truncateBytes(output.toWellFormed(), OUTPUT_BYTES_MAX);
-}
 
 function begin(run: JournalRun): OpenRow {
   const { endedAtMs, condition, awaits, isLate, isAfterGap, isInterrupted, output } = run;
@@ -156,7 +155,6 @@ export function timesOf(row: JournalRow): readonly number[] {
   return Array.from({ length: row.runs }, (_, index) => timeOf(row, index));
 }
 
-/** Returns the time of a run of a row, by its index. */
 export function timeOf({ firstMs, lastMs, runs, intervalMs }: JournalRow, index: number): number {
   return index === runs - 1 ? lastMs : Math.round(firstMs + index * intervalMs);
 }
@@ -182,7 +180,6 @@ export function journalRows(
 
 // The packed form.
 
-/** What a run awaited, or `late`. */
 const REASONS: readonly (Awaited | "late" | null)[] = [null, "checks", "job", "late"];
 const GAPS: readonly JournalRow["gap"][] = ["none", "first", "each"];
 
@@ -222,10 +219,6 @@ function unpack(packed: Uint8Array): { readonly open: OpenRow; readonly end: num
   const [intervalMsMin = NaN, intervalMsMax = NaN] = LIMITS;
   const { row, end } = readRow(packed, LIMITS_BYTES.length, "");
   return { open: { row, intervalMsMin, intervalMsMax }, end };
-}
-
-function packRow(row: JournalRow, outputBefore: string): Uint8Array {
-  return SCRATCH.slice(0, putRow(row, { offset: 0, outputBefore }));
 }
 
 /** Returns the end of the row. An output with the reason of that of the last row with one has no bytes of its own. */
@@ -288,10 +281,6 @@ function readRow(
     output: bytes.length > 0 ? decoder.decode(bytes) : hasOutput ? outputBefore : "",
   };
   return { row, end: reader.offset };
-}
-
-function lastOutput(rows: readonly JournalRow[]): string {
-  return rows.findLast(({ output }) => output !== "")?.output ?? "";
 }
 
 /** Puts a whole number of 0 or more, seven bits a byte, the lowest first (LEB128). Returns its end. */

@@ -23,8 +23,7 @@ export class LocalLocations implements Pick<SharedStore, "saveLocationResults" |
   /** Saves a result in the place of the last one, unless that ended later; returns whether its condition is another one. */
   save(result: LocationResult, ageMs: number): boolean {
     const { check, location } = result;
-    const ofCheck = this.#stored.get(check) ?? new Map<string, Stored>();
-    this.#stored.set(check, ofCheck);
+    const ofCheck = this.#stored.getOrInsertComputed(check, () => new Map());
     const before = ofCheck.get(location);
     const endedMs = this.#clock.monotonicMs() - ageMs;
     if (before !== undefined && before.endedMs >= endedMs) return false;

@@ -59,7 +59,6 @@ function isLongUnseen({ seenAtMs }: CheckRecord, nowMs: number): boolean {
   return Math.abs(nowMs - seenAtMs) > SEEN_EVERY_MS;
 }
 
-/** The record of a check that never ran. */
 export function newRecord(name: string, nowMs: number): CheckRecord {
   return {
     name,
@@ -132,11 +131,7 @@ function move(
     checks?.delete(check);
     if (checks?.size === 0) sets.delete(word);
   }
-  for (const word of now) {
-    const checks = sets.get(word);
-    if (checks === undefined) sets.set(word, new Set([check]));
-    else checks.add(check);
-  }
+  for (const word of now) sets.getOrInsertComputed(word, () => new Set()).add(check);
 }
 
 function wordsOf(attributes: RunAttributes | undefined): readonly string[] {

@@ -172,14 +172,12 @@ function toBatch(updates: readonly CheckUpdate[], known: ReadonlyMap<string, num
   ];
   const versions = names.map((name) => {
     const replaces = known.get(name) ?? 0;
-    return [name, { version: nextVersion(replaces, random), replaces }] as const;
+    const version = (Math.floor(replaces / RANDOM_RANGE) + 1) * RANDOM_RANGE +
+      Math.floor(random() * RANDOM_RANGE);
+    return [name, { version, replaces }] as const;
   });
   return { updates, versions: new Map(versions) };
 }
 
 /** The counter of a version is above so many random bits, so that two processes never make the same one. */
 const RANDOM_RANGE = 2 ** 20;
-
-function nextVersion(version: number, random: () => number): number {
-  return (Math.floor(version / RANDOM_RANGE) + 1) * RANDOM_RANGE + Math.floor(random() * RANDOM_RANGE);
-}

@@ -11,14 +11,10 @@ const CHANGE_TRACE_BYTES_MAX = 4096;
 
 /** A change as much of it as is kept. */
 export function cutChange(change: ConditionChange): ConditionChange {
-  const { name, atMs, from, to, output, trace } = change;
   return {
-    name,
-    atMs,
-    from,
-    to,
-    output: truncateBytes(output, CHANGE_OUTPUT_BYTES_MAX),
-    trace: truncateBytes(trace, CHANGE_TRACE_BYTES_MAX),
+    ...change,
+    output: truncateBytes(change.output, CHANGE_OUTPUT_BYTES_MAX),
+    trace: truncateBytes(change.trace, CHANGE_TRACE_BYTES_MAX),
   };
 }
 

@@ -1,7 +1,6 @@
 import type { WorkShare } from "../domain/membership.ts";
 import type { KeptConfig, StateRepository } from "./state_repository.ts";
 
-/** The repository and its time. */
 interface WriteScheduleOptions {
   readonly repository: Pick<StateRepository, "flush" | "isUrgent" | "isWritable" | "pending">;
   /** Calls back once after a delay; the returned function cancels it. */

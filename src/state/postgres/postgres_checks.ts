@@ -12,6 +12,8 @@ import {
   RECENT_BYTES_MAX,
   rollupIn,
   rollupsOf,
+  SUMMED_NAMES,
+  SUMS,
   sumsOf,
   toRowLimit,
   unpackRuns,
@@ -22,7 +24,7 @@ import type { RecordBatch, VersionedRecord, VersionedRecords } from "../record_w
 import { cutChange } from "../retention.ts";
 import { selectLatestChanges } from "../sql/shared_statements.ts";
 import type { Table } from "../sql/table_declaration.ts";
-import { CHANGES, CHECKS, DURATION_COLUMNS, JOURNAL, OUTBOX, RECORDS, ROLLUPS } from "../sql/tables.ts";
+import { CHANGES, CHECKS, JOURNAL, OUTBOX, RECORDS, ROLLUPS } from "../sql/tables.ts";
 import type { Access, PostgresClient } from "./postgres_client.ts";
 import type { StatementResult } from "../../shared/postgres/statement_response.ts";
 import { lastByKey, newRows, onConflict, readAll, toArrays } from "./postgres_tables.ts";
@@ -117,8 +119,7 @@ export function createPostgresRecords(client: PostgresClient): VersionedRecords 
       ),
     some: async (names) => versioned((await client.query(SELECT_SOME_RECORDS, [toNames(names)])).rows),
     save: async (batch) => {
-      const parameters = encoded.get(batch) ?? toParameters(batch);
-      encoded.set(batch, parameters);
+      const parameters = encoded.getOrInsertComputed(batch, toParameters);
       return new Set((await client.query(SAVE, parameters)).rows.map(nameIn));
     },
   };
@@ -212,7 +213,6 @@ const SELECT_LATEST_CHANGES = selectLatestChanges("SELECT unnest($1::text[])", "
 const SELECT_ROLLUPS = `SELECT ${ROLLUPS.columns} FROM rollups
   WHERE ${OF_NAME} AND start_ms + span_ms > $2 ORDER BY start_ms, span_ms DESC`;
 
-const FAILED = "observed_unknown + observed_warning + observed_critical";
 const START: Readonly<Record<SumSpan, string>> = {
   hour: "start_ms",
   day: `floor(start_ms / ${DAY_MS}) * ${DAY_MS}`,
@@ -220,17 +220,8 @@ const START: Readonly<Record<SumSpan, string>> = {
 };
 
 function selectSums(each: SumSpan): string {
-  return `SELECT name, json_agg(json_build_array(start_ms, runs, failed, streak, ok, unknown, warning, critical, duration, longest, ${
-    DURATION_COLUMNS.join(", ")
-  }))::text AS sums
-    FROM (SELECT checks.name AS name, ${
-    START[each]
-  } AS start_ms, sum(observed_ok + ${FAILED}) AS runs, sum(${FAILED}) AS failed,
-        max(failed_streak_max) AS streak, sum(lasted_ok_ms) AS ok, sum(lasted_unknown_ms) AS unknown,
-        sum(lasted_warning_ms) AS warning, sum(lasted_critical_ms) AS critical, sum(rollups.duration_total_ms) AS duration,
-        max(duration_max_ms) AS longest, ${
-    DURATION_COLUMNS.map((column) => `sum(${column}) AS ${column}`).join(", ")
-  }
+  return `SELECT name, json_agg(json_build_array(start_ms, ${SUMMED_NAMES}))::text AS sums
+    FROM (SELECT checks.name AS name, ${START[each]} AS start_ms, ${SUMS}
       FROM checks JOIN rollups ON rollups.check_id = checks.id
       WHERE checks.name = ANY($1::text[]) AND start_ms > $2::float8 - ${DAY_MS} AND start_ms + span_ms > $2 AND start_ms <= $3
         AND span_ms IN (${each === "hour" ? "" : `${DAY_MS}, `}${HOUR_MS})

@@ -68,7 +68,6 @@ export class PostgresClient {
     return this.work((session) => session.run(sql, parameters));
   }
 
-  /** Runs some statements as a transaction. */
   transaction<T>(work: (session: Session) => Promise<T>, mode = "READ COMMITTED"): Promise<T> {
     return this.work(async (session) => {
       await session.run(`BEGIN ISOLATION LEVEL ${mode}`);

@@ -8,7 +8,7 @@ import {
 } from "../../domain/outbox.ts";
 import type { KeptOutbox, OutboxStore, QueuedSummary } from "../../domain/store.ts";
 import type { SenderQueues } from "../sender_queues.ts";
-import type { Row } from "../sql/table_declaration.ts";
+import { summaryIn } from "../sql/rows.ts";
 import { columnText } from "../codec.ts";
 import { SELECT_COUNTS, SELECT_MARKERS, SELECT_SUMMARY } from "../sql/shared_statements.ts";
 import {
@@ -19,7 +19,6 @@ import {
   ONLY_ROW,
   OUTBOX,
   SILENCES,
-  SUMMARY,
 } from "../sql/tables.ts";
 import type { Access, PostgresClient } from "./postgres_client.ts";
 import { encodeRows, insertRows, lastByKey, readAll, toArrays, upsertRows } from "./postgres_tables.ts";
@@ -44,7 +43,6 @@ export function addedCounts(counted: readonly ChannelCount[]): readonly ChannelC
   return [...sums.values()];
 }
 
-/** Returns the statement that logs deliveries, with its parameters. */
 export function logDeliveries(
   logged: readonly LoggedDelivery[],
 ): readonly [sql: string, parameters: readonly string[]] {
@@ -154,11 +152,6 @@ async function changeOutbox(client: PostgresClient, change: OutboxChange): Promi
   await client.transaction(async (session) => {
     for (const step of steps) await session.run(...step);
   });
-}
-
-function summaryIn(row: Row): QueuedSummary {
-  const { schedule, scheduledMs } = SUMMARY.decode(row);
-  return { schedule, scheduledMs };
 }
 
 function valuesOf({ schedule, scheduledMs }: QueuedSummary): readonly Parameter[] {

@@ -11,7 +11,7 @@ import {
   limitsAt,
   type RetentionLimits,
 } from "../retention.ts";
-import { CLOCK, ONLY_ROW, ROLLUPS } from "../sql/tables.ts";
+import { CHECK_TABLES, CLOCK, ONLY_ROW, ROLLUPS } from "../sql/tables.ts";
 import type { PostgresClient, Session } from "./postgres_client.ts";
 import { encodeRows, onConflict, upsertRows } from "./postgres_tables.ts";
 
@@ -107,7 +107,7 @@ async function pruneOutbox(session: Session, limits: RetentionLimits): Promise<v
 async function pruneBehind(session: Session, id: number, limits: RetentionLimits) {
   const [step] = (await session.run(SELECT_STEP, [id])).rows;
   const gone = (await session.run(DELETE_CHECKS, [id, limits.seenMs])).rows;
-  for (const table of gone.length > 0 ? ["journal", "changes", "rollups", "recent_runs"] : []) {
+  for (const table of gone.length > 0 ? CHECK_TABLES : []) {
     const ids = `{${gone.map((row) => row["id"]).join(",")}}`;
     await session.run(`DELETE FROM ${table} WHERE check_id = ANY($1::bigint[])`, [ids]);
   }

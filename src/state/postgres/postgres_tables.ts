@@ -4,7 +4,7 @@ import {
   field,
   integer,
   jsonField,
-  type Merge,
+  MERGED,
   string,
   stringOrNull,
   type Table,
@@ -94,15 +94,11 @@ const TYPES: Readonly<Record<string, string>> = {
   BLOB: "bytea",
 };
 
-const MERGED: Readonly<Record<Merge, (table: string, column: string) => string>> = {
-  replace: (_, column) => `excluded.${column}`,
-  fill: (table, column) => `coalesce(excluded.${column}, ${table}.${column})`,
-  keep: (table, column) => `${table}.${column}`,
-  add: (table, column) => `${table}.${column} + excluded.${column}`,
-  tally: (table, column) => `coalesce(${table}.${column}, 0) + coalesce(excluded.${column}, 0)`,
-  max: (table, column) => `greatest(${table}.${column}, excluded.${column})`,
-  min: (table, column) => `least(${table}.${column}, excluded.${column})`,
-  prepend: (table, column) => `excluded.${column} || ${table}.${column}`,
+const MERGED_HERE: typeof MERGED = {
+  ...MERGED,
+  max: (stored, added) => `greatest(${stored}, ${added})`,
+  min: (stored, added) => `least(${stored}, ${added})`,
+  prepend: (stored, added) => `${added} || ${stored}`,
 };
 
 const ID = "id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY";
@@ -224,8 +220,10 @@ export function onConflict(
   { name, declared, unique }: Declared,
   values: Readonly<Record<string, string>> = {},
 ): string {
-  const merged = declared.filter((column) => !unique.includes(column.name))
-    .map((column) => [column.name, MERGED[column.merge](name, column.name)]);
+  const merged = declared.filter((column) => !unique.includes(column.name)).map((column) => [
+    column.name,
+    MERGED_HERE[column.merge](`${name}.${column.name}`, `excluded.${column.name}`),
+  ]);
   const updates = Object.entries({ ...Object.fromEntries(merged), ...values })
     .map(([column, value]) => `${column} = ${value}`);
   return `ON CONFLICT (${unique.join(", ")}) DO UPDATE SET ${updates.join(", ")}`;

@@ -1,7 +1,14 @@
 /** How the rows are made and read that every database has alike. */
 import { type Condition, type ConditionCounts, CONDITIONS, eachCondition } from "../../domain/condition.ts";
 import type { EndedJobRun, JobRun } from "../../domain/job_runs.ts";
-import type { ConditionChange, RecentRun, Rollup, RollupEntry, RollupSum } from "../../domain/store.ts";
+import type {
+  ConditionChange,
+  QueuedSummary,
+  RecentRun,
+  Rollup,
+  RollupEntry,
+  RollupSum,
+} from "../../domain/store.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { addHistograms, histogramOf, NO_RUNS } from "../../shared/duration_histogram.ts";
 import { bytes, columnText, json, list, nullable, number, UnreadableRowError } from "../codec.ts";
@@ -9,7 +16,7 @@ import { journalRows } from "../journal.ts";
 import { limitsAt, RECENT_RUNS_MAX, startOf } from "../retention.ts";
 import type { CheckJournal } from "../../domain/check_journal.ts";
 import { type Row, unpackPairs } from "./table_declaration.ts";
-import { CHANGES, JOB_RUNS, ROLLUPS } from "./tables.ts";
+import { CHANGES, DURATION_COLUMNS, JOB_RUNS, ROLLUPS, SUMMARY } from "./tables.ts";
 
 /** The roll-ups of one run: that of its hour, the last one, and those that the time since the run before is in. */
 export function rollupsOf(entry: RollupEntry): readonly Omit<Rollup, "name">[] {
@@ -101,10 +108,24 @@ export function journalsOf(
 
 const BLOCK = nullable(bytes);
 
-/**
- * A list of start, runs, failed runs, longest streak of these, four times, total and longest duration, and pairs of
- * `durations`, for each roll-up.
- */
+const FAILED = "observed_unknown + observed_warning + observed_critical";
+
+/** What roll-ups have, in the order of packed sums: a name, how it is added up, and its value. */
+export const SUMMED: readonly (readonly [name: string, sum: "sum" | "max", value: string])[] = [
+  ["runs", "sum", `observed_ok + ${FAILED}`],
+  ["failed", "sum", FAILED],
+  ["streak", "max", "failed_streak_max"],
+  ...CONDITIONS.map((condition) => [condition, "sum", `lasted_${condition}_ms`] as const),
+  ["duration", "sum", "rollups.duration_total_ms"],
+  ["longest", "max", "duration_max_ms"],
+  ...DURATION_COLUMNS.map((column) => [column, "sum", column] as const),
+];
+
+export const SUMMED_NAMES: string = SUMMED.map(([name]) => name).join(", ");
+
+export const SUMS: string = SUMMED.map(([name, sum, value]) => `${sum}(${value}) AS ${name}`).join(", ");
+
+/** For each roll-up, a list of its start and what is summed. */
 const PACKED_SUMS = json(list(list(nullable(number))));
 
 /** Returns the sums in a row of a name and its packed sums, the oldest first; those that begin together are added. */
@@ -133,6 +154,11 @@ export function sumsOf(row: Row): readonly RollupSum[] {
     });
   }
   return [...sums.values()].sort((one, other) => one.startMs - other.startMs);
+}
+
+export function summaryIn(row: Row): QueuedSummary {
+  const { id: _, ...summary } = SUMMARY.decode(row);
+  return summary;
 }
 
 export function runOf(row: Row): JobRun {

@@ -6,21 +6,21 @@ import { bytes, type Codec, columnText, json, nullable, number } from "../codec.
 /** A row as a database gives it, by column. */
 export type Row = Readonly<Record<string, SQLOutputValue>>;
 
-/** How an upsert merges the stored value (`column`) and the new one (`excluded.column`). */
-export type Merge = keyof typeof MERGED;
+type Merge = "replace" | "fill" | "keep" | "add" | "tally" | "max" | "min" | "prepend";
 
-const MERGED = {
-  replace: (column: string) => `excluded.${column}`,
+/** How an upsert merges the stored value of a column and the new one. */
+export const MERGED: Readonly<Record<Merge, (stored: string, added: string) => string>> = {
+  replace: (_, added) => added,
   /** A null changes nothing. */
-  fill: (column: string) => `coalesce(excluded.${column}, ${column})`,
-  keep: (column: string) => column,
-  add: (column: string) => `${column} + excluded.${column}`,
+  fill: (stored, added) => `coalesce(${added}, ${stored})`,
+  keep: (stored) => stored,
+  add: (stored, added) => `${stored} + ${added}`,
   /** As `add`; a null counts as 0. */
-  tally: (column: string) => `coalesce(${column}, 0) + coalesce(excluded.${column}, 0)`,
-  max: (column: string) => `max(${column}, excluded.${column})`,
-  min: (column: string) => `min(${column}, excluded.${column})`,
-  prepend: (column: string) => `CAST(excluded.${column} || ${column} AS BLOB)`,
-} as const;
+  tally: (stored, added) => `coalesce(${stored}, 0) + coalesce(${added}, 0)`,
+  max: (stored, added) => `max(${stored}, ${added})`,
+  min: (stored, added) => `min(${stored}, ${added})`,
+  prepend: (stored, added) => `CAST(${added} || ${stored} AS BLOB)`,
+};
 
 export interface Column {
   readonly name: string;
@@ -64,7 +64,6 @@ export function integer(name: string, options: FieldOptions = {}): Field<number>
   return field(name, "INTEGER NOT NULL", { ...number, ...options });
 }
 
-/** As `integer`, or `null`. */
 export function integerOrNull(name: string): Field<number | null> {
   return field(name, "INTEGER", nullable(number));
 }
@@ -78,7 +77,6 @@ export function string(name: string): Field<string> {
   return field(name, "TEXT NOT NULL", columnText);
 }
 
-/** Any text, or `null`. */
 export function stringOrNull(name: string): Field<string | null> {
   return field(name, "TEXT", nullable(columnText));
 }
@@ -87,7 +85,6 @@ export function jsonField<T>(name: string, codec: Codec<T>): Field<T> {
   return field(name, "TEXT NOT NULL", json(codec));
 }
 
-/** Any value or `null`, as JSON. */
 export function jsonFieldOrNull<T>(
   name: string,
   codec: Codec<T>,
@@ -105,17 +102,14 @@ export function addedBlob(name: string): Field<Uint8Array | null> {
   return field(name, "BLOB", { ...nullable(bytes), isAdded: true });
 }
 
-/** Any value or `null`, as JSON, in a column that a later step adds. */
 export function addedJson<T>(name: string, codec: Codec<T>, options: FieldOptions = {}): Field<T | null> {
   return field(name, "TEXT", { ...nullable(json(codec)), ...options, isAdded: true });
 }
 
-/** Any text or `null`, in a column that a later step adds. */
 export function addedText(name: string): Field<string | null> {
   return field(name, "TEXT", { ...nullable(columnText), isAdded: true });
 }
 
-/** The id of a row in another table. */
 export function reference(name: string, table: string): Field<number> {
   return field(name, `INTEGER NOT NULL REFERENCES ${table} (id)`, { ...number, merge: "keep" });
 }
@@ -159,7 +153,6 @@ export function packPair(low: number, high: number): number {
   return low + high * TWO_COUNTS;
 }
 
-/** Returns the numbers in the columns of pairs. */
 export function unpackPairs(pairs: readonly number[]): readonly number[] {
   return pairs.flatMap((pair) => [pair % TWO_COUNTS, Math.floor(pair / TWO_COUNTS)]);
 }
@@ -241,7 +234,7 @@ function aggregateOf({ name, merge }: Column): string {
 function statementsOf({ name, declared, unique }: Pick<Table<never>, "name" | "declared" | "unique">) {
   const names = declared.map((column) => column.name);
   const updates = declared.filter((column) => !unique.includes(column.name))
-    .map((column) => `${column.name} = ${MERGED[column.merge](column.name)}`);
+    .map((column) => `${column.name} = ${MERGED[column.merge](column.name, `excluded.${column.name}`)}`);
   return {
     insert: `INSERT INTO ${name} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`,
     onConflict: `ON CONFLICT (${unique.join(", ")}) DO UPDATE SET ${updates.join(", ")}`,

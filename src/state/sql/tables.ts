@@ -409,7 +409,6 @@ export const JOB_RUNS: Table<JobRun & { readonly jobId: number; readonly endOrde
 /** The one row of a table that has one alone. */
 export const ONLY_ROW = 1;
 
-/** The readings of the clock for deletions. */
 export const CLOCK: Table<ClockReadings & { readonly id: number }> = table("clock", {
   id: integer("id"),
   earlierMs: integer("earlier_ms"),
@@ -482,9 +481,11 @@ export const REPORTING: Table<Reporting & { readonly id: number }> = table("repo
   failure: stringOrNull("failure"),
 }, { primary: ["id"] });
 
+/** The tables with data of a check, which are deleted before it. */
+export const CHECK_TABLES: readonly string[] = ["journal", "changes", "rollups", "recent_runs"];
+
 type DeclaredTable = Pick<Table<never>, "name" | "create" | "declared" | "primary" | "unique">;
 
-/** The tables of the first version. */
 export const FIRST_TABLES: readonly DeclaredTable[] = [
   CHECKS,
   RECENT_RUNS,
@@ -524,7 +525,6 @@ function added({ name, add }: Pick<Table<never>, "name" | "add">, column: string
   return statement;
 }
 
-/** The steps to the present tables. */
 export const STEPS: readonly Migration[] = [
   [...FIRST_TABLES.map(({ create }) => create), ...CREATE_INDEXES],
   [added(CHECKS, "journal"), JOURNAL.create],

@@ -198,7 +198,9 @@ function pruneBehind(
   for (const check of checks) {
     const checkId = Number(check["id"]);
     const isForgotten = Number(check["seen_at_ms"]) < limits.seenMs;
-    rows += isForgotten ? forget(connection, checkId) : pruneCheck(connection, checkId, limits);
+    rows += isForgotten
+      ? DELETE_CHECK.reduce((sum, statement) => sum + connection.run(statement, checkId), 0)
+      : pruneCheck(connection, checkId, limits);
     if (isForgotten) forgotten.push(columnText.decode(check["name"], "name"));
     if (rows >= ROWS_MAX) return checkId;
   }
@@ -207,10 +209,6 @@ function pruneBehind(
   connection.run(DELETE_OLD_JOB_RUNS, limits.seenMs);
   connection.run(DELETE_OLD_JOBS, limits.seenMs);
   return null;
-}
-
-function forget(connection: SqliteConnection, id: number): number {
-  return DELETE_CHECK.reduce((rows, statement) => rows + connection.run(statement, id), 0);
 }
 
 function pruneCheck(connection: SqliteConnection, id: number, limits: RetentionLimits): number {
@@ -225,7 +223,6 @@ function pruneCheck(connection: SqliteConnection, id: number, limits: RetentionL
 
 // The statements on jobs that are more than an upsert of a row. Names and keys are encoded as column text.
 
-/** A job: its id and the time when it was first recorded. */
 const SELECT_JOB = "SELECT id, since_ms FROM jobs WHERE name = ?";
 
 const UPSERT_JOB = `${JOBS.upsert} RETURNING id`;
@@ -243,7 +240,6 @@ const SELECT_RUNS_IN_PROGRESS = `SELECT ${JOB_RUNS.columns} FROM job_runs
 /** Inserts the start of a run that is not recorded yet. */
 const INSERT_BEGUN_RUN = `${JOB_RUNS.insert} ON CONFLICT (key) DO NOTHING`;
 
-/** The number of the next end of a job's run. */
 const SELECT_END_ORDER = "SELECT coalesce(max(end_order), 0) + 1 AS end_order FROM job_runs WHERE job_id = ?";
 
 /** Forgets the runs of a job beyond so many of the newest, but not the one whose end was noted last. */
@@ -258,5 +254,4 @@ const OLD_JOBS = `SELECT id FROM jobs WHERE name NOT IN (SELECT name FROM checks
 /** Forgets the runs of jobs without a check that nothing was heard of since a time. */
 const DELETE_OLD_JOB_RUNS = `DELETE FROM job_runs WHERE job_id IN (${OLD_JOBS})`;
 
-/** Forgets those jobs themselves, once their runs are. */
 const DELETE_OLD_JOBS = `DELETE FROM jobs WHERE id IN (${OLD_JOBS})`;

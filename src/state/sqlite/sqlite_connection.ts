@@ -85,11 +85,7 @@ export class SqliteConnection {
   }
 
   #statement(sql: string): Statement {
-    const known = this.#statements.get(sql);
-    if (known !== undefined) return known;
-    const statement = this.#database.prepare(sql);
-    this.#statements.set(sql, statement);
-    return statement;
+    return this.#statements.getOrInsertComputed(sql, () => this.#database.prepare(sql));
   }
 
   /** A full disk often ends the transaction by itself. */

@@ -5,6 +5,7 @@ import type { Table } from "../sql/table_declaration.ts";
 import type { Access } from "./store_failure.ts";
 import type { SqliteConnection } from "./sqlite_connection.ts";
 import { columnText, nullable } from "../codec.ts";
+import { summaryIn } from "../sql/rows.ts";
 import { SELECT_COUNTS, SELECT_MARKERS, SELECT_SUMMARY } from "../sql/shared_statements.ts";
 import {
   ACTIONS,
@@ -31,9 +32,7 @@ export function logDelivery(connection: SqliteConnection, row: LoggedDelivery): 
 export function createOutboxStore(connection: SqliteConnection, { read, write }: Access): OutboxStore {
   const readQueuedSummary = (): QueuedSummary | null => {
     const row = connection.first(SELECT_SUMMARY);
-    if (row === undefined) return null;
-    const { schedule, scheduledMs } = SUMMARY.decode(row);
-    return { schedule, scheduledMs };
+    return row === undefined ? null : summaryIn(row);
   };
   return {
     outbox: () =>
@@ -113,12 +112,10 @@ function upsertAll<T>(connection: SqliteConnection, table: Table<T>, rows: reado
 
 // The statements on the outbox that are more than an upsert of a row. Names and keys are encoded as column text.
 
-/** All queued notifications, by sequence. */
 export const SELECT_OUTBOX = `SELECT ${OUTBOX.columns} FROM outbox ORDER BY sequence, id`;
 
 export const DELETE_QUEUED = "DELETE FROM outbox WHERE key = ?";
 
-/** Deletes notifications that were dropped before a time, so many at most. */
 export const DELETE_DROPPED = `DELETE FROM outbox WHERE id IN (
     SELECT id FROM outbox WHERE state = 'dropped' AND next_attempt_at_ms < ?1
       AND coalesce(first_failed_at_ms, next_attempt_at_ms) < ?1 LIMIT ?2)`;
@@ -137,7 +134,6 @@ export const SELECT_DELIVERIES =
 export const DELETE_OLD_DELIVERIES = `DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries
     WHERE at_ms < ?1 OR id <= (SELECT max(id) FROM deliveries) - ${DELIVERIES_MAX} LIMIT ?2)`;
 
-/** Forgets the counts of channels that were last counted before a time. */
 export const DELETE_OLD_COUNTS = "DELETE FROM channel_counts WHERE counted_at_ms < ?";
 
 /** The silences that end after a time; their index has them in this order. */
@@ -151,7 +147,6 @@ export const END_ALL_SILENCES =
 /** Ends at a time those of one check, or with NULL those of all checks at once, that are not over then. */
 export const END_SILENCES = `${END_ALL_SILENCES} AND check_name IS ?2`;
 
-/** Forgets silences that ended before a time, so many at most. */
 export const DELETE_OLD_SILENCES =
   "DELETE FROM silences WHERE id IN (SELECT id FROM silences WHERE until_ms < ? LIMIT ?)";
 
@@ -159,6 +154,5 @@ export const DELETE_OLD_SILENCES =
 export const SELECT_ACTIONS =
   `SELECT ${ACTIONS.columns} FROM actions WHERE check_name = ? ORDER BY at_ms, id`;
 
-/** Forgets actions before a time, so many at most. */
 export const DELETE_OLD_ACTIONS =
   "DELETE FROM actions WHERE id IN (SELECT id FROM actions WHERE at_ms < ? LIMIT ?)";

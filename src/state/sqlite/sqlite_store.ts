@@ -38,19 +38,13 @@ export interface SqliteStoreOptions extends Pick<FileStoreOptions, "access" | "d
  * @throws {StoreError} If it cannot be opened; `missing` when it is to be read and there is none.
  */
 export async function openSqliteStore(path: string, options: SqliteStoreOptions): Promise<OpenedStore> {
-  if (options.access === "read") {
-    const connection = await opening(path, options, connectToRead);
-    return { store: createDatabaseStore(connection, path, options.patience), quarantined: null };
-  }
-  if (options.access === "own" && options.damage !== undefined) {
-    return await openAfresh(path, options.damage, options);
-  }
+  const { access, damage, patience } = options;
+  if (access === "own" && damage !== undefined) return await openAfresh(path, damage, options);
   try {
-    const connection = await opening(path, options, connectToWrite);
-    return { store: createDatabaseStore(connection, path, options.patience), quarantined: null };
+    const connection = await opening(path, options, access === "read" ? connectToRead : connectToWrite);
+    return { store: createDatabaseStore(connection, path, patience), quarantined: null };
   } catch (error) {
-    if (options.access === "alongside") throw error;
-    if (!(error instanceof StoreError && error.failure === "damaged")) throw error;
+    if (access !== "own" || !(error instanceof StoreError && error.failure === "damaged")) throw error;
     return await openAfresh(path, error.message, options);
   }
 }
@@ -112,25 +106,21 @@ function useWriteAheadLog(connection: SqliteConnection): void {
 
 /** Creates the file if there is none, and validates it before the database opens it. Returns its size. */
 async function prepareFile(path: string, options: SqliteStoreOptions): Promise<number> {
-  const file = await inspectPlace(path, options);
+  const { files } = options;
+  let file = await inspectPlace(path, options);
   if (file === null) {
-    if (await createStateFile(path, options)) return 0;
+    if (await createStateFile(path, files)) return 0;
     // Another process was faster, and its file is validated like any other.
-    const made = await inspectPlace(path, options);
-    if (made === null) {
-      throw new StoreError(
-        `cannot open state "${path}": the file is made and removed again; try again`,
-        "busy",
-      );
-    }
-    return await inspectContents(path, made.sizeBytes, options);
+    file = await inspectPlace(path, options);
   }
-  return await inspectContents(path, file.sizeBytes, options);
-}
-
-async function inspectContents(path: string, sizeBytes: number, { files }: SqliteStoreOptions) {
-  await (sizeBytes > 0 ? inspectHeader(path, files) : inspectEmptyFile(path, files));
-  return sizeBytes;
+  if (file === null) {
+    throw new StoreError(
+      `cannot open state "${path}": the file is made and removed again; try again`,
+      "busy",
+    );
+  }
+  await (file.sizeBytes > 0 ? inspectHeader(path, files) : inspectEmptyFile(path, files));
+  return file.sizeBytes;
 }
 
 async function connectToRead(path: string, options: SqliteStoreOptions): Promise<SqliteConnection> {
@@ -178,26 +168,21 @@ function findDamage(connection: SqliteConnection, sizeBytes: number): void {
 }
 
 /** Returns whether this process created the file. */
-async function createStateFile(path: string, { files }: SqliteStoreOptions): Promise<boolean> {
+async function createStateFile(path: string, files: StoreFiles): Promise<boolean> {
+  const create = (): Promise<boolean> =>
+    files.createFile(path).then(() => true, (error) => {
+      if (error instanceof Deno.errors.AlreadyExists) return false;
+      throw error;
+    });
   try {
-    return await createStateFileThere(path, files);
+    return await create();
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
   // Only if it is missing: it requires a permission for the directory, while an existing file requires one only for
   // itself.
   await files.createDirectory(dirname(path));
-  return await createStateFileThere(path, files);
-}
-
-async function createStateFileThere(path: string, files: StoreFiles): Promise<boolean> {
-  try {
-    await files.createFile(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.AlreadyExists) return false;
-    throw error;
-  }
+  return await create();
 }
 
 async function usingOrClosing(connection: SqliteConnection, work: (connection: SqliteConnection) => void) {
@@ -225,15 +210,11 @@ async function quarantine(path: string, { files, nowMs }: Pick<SqliteStoreOption
 async function findFreeName(wanted: string, files: StoreFiles): Promise<string> {
   for (let count = 1;; count++) {
     const candidate = count === 1 ? wanted : `${wanted}-${count}`;
-    if (await isFree(candidate, files)) return candidate;
+    const found = await Promise.all(
+      [...COMPANIONS, ""].map((companion) => files.look(candidate + companion)),
+    );
+    if (found.every((facts) => facts === null)) return candidate;
   }
-}
-
-async function isFree(path: string, files: StoreFiles): Promise<boolean> {
-  for (const companion of [...COMPANIONS, ""]) {
-    if (await files.look(path + companion) !== null) return false;
-  }
-  return true;
 }
 
 /** Such as `20260131T100000Z`. */

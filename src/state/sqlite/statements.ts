@@ -1,8 +1,8 @@
 /** The statements on checks that are more than an upsert of a row. Names are encoded as column text. */
-import { RECENT_BYTES_MAX } from "../sql/rows.ts";
+import { RECENT_BYTES_MAX, SUMMED, SUMMED_NAMES, SUMS } from "../sql/rows.ts";
 import type { SumSpan } from "../../domain/store.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
-import { CHANGES, CHECKS, CLOCK, DURATION_COLUMNS, RECORDS, ROLLUPS } from "../sql/tables.ts";
+import { CHANGES, CHECK_TABLES, CHECKS, CLOCK, RECORDS, ROLLUPS } from "../sql/tables.ts";
 
 /** All records, in the order in which the checks were first persisted. */
 export const SELECT_RECORDS = `SELECT ${RECORDS.columns} FROM checks ORDER BY id`;
@@ -18,7 +18,6 @@ export const MOVE_FRESH_RUNS: readonly string[] = [
   "UPDATE checks SET fresh_runs = x'' WHERE id = ?",
 ];
 
-/** The packed recent runs of a JSON list of names. */
 export const SELECT_RECENT = `SELECT name,
     substr(CAST(fresh_runs || coalesce(runs, x'') AS BLOB), 1, ${RECENT_BYTES_MAX}) AS recent
   FROM json_each(?) AS names CROSS JOIN checks ON checks.name = names.value
@@ -49,23 +48,8 @@ const ROLLUPS_OF_NAMES = `FROM json_each(?1) AS names CROSS JOIN checks ON check
   CROSS JOIN rollups ON rollups.check_id = checks.id
   WHERE rollups.start_ms > ?2 - ${DAY_MS} AND rollups.start_ms + rollups.span_ms > ?2 AND rollups.start_ms <= ?3`;
 
-const FAILED = "observed_unknown + observed_warning + observed_critical";
-const RUNS = `observed_ok + ${FAILED}`;
-
-const SUMS =
-  `sum(${RUNS}) AS runs, sum(${FAILED}) AS failed, max(failed_streak_max) AS failed_streak_max, sum(lasted_ok_ms) AS lasted_ok_ms, sum(lasted_unknown_ms) AS lasted_unknown_ms,
-    sum(lasted_warning_ms) AS lasted_warning_ms, sum(lasted_critical_ms) AS lasted_critical_ms,
-    sum(rollups.duration_total_ms) AS duration_total_ms, max(duration_max_ms) AS duration_max_ms,
-    ${DURATION_COLUMNS.map((column) => `sum(${column}) AS ${column}`).join(", ")}`;
-
-const PACKED =
-  `json_group_array(json_array(start_ms, runs, failed, failed_streak_max, lasted_ok_ms, lasted_unknown_ms, lasted_warning_ms,
-    lasted_critical_ms, duration_total_ms, duration_max_ms, ${DURATION_COLUMNS.join(", ")})) AS sums`;
-
-const AS_THEY_ARE =
-  `SELECT checks.id AS id, checks.name AS name, start_ms, ${RUNS} AS runs, ${FAILED} AS failed, failed_streak_max,
-    lasted_ok_ms, lasted_unknown_ms, lasted_warning_ms, lasted_critical_ms, rollups.duration_total_ms, duration_max_ms,
-    ${DURATION_COLUMNS.join(", ")} ${ROLLUPS_OF_NAMES}`;
+const AS_THEY_ARE = `SELECT checks.id AS id, checks.name AS name, start_ms,
+    ${SUMMED.map(([name, , value]) => `${value} AS ${name}`).join(", ")} ${ROLLUPS_OF_NAMES}`;
 
 const HOURS = `${AS_THEY_ARE} AND span_ms = ${HOUR_MS}`;
 
@@ -77,7 +61,7 @@ const ALL = `SELECT checks.id AS id, checks.name AS name, min(start_ms) AS start
   ${ROLLUPS_OF_NAMES} GROUP BY checks.id`;
 
 function packed(rollups: string): string {
-  return `SELECT name, ${PACKED} FROM (${rollups}) GROUP BY id`;
+  return `SELECT name, json_group_array(json_array(start_ms, ${SUMMED_NAMES})) AS sums FROM (${rollups}) GROUP BY id`;
 }
 
 /**
@@ -101,28 +85,21 @@ export const ADD_HOURS_TO_DAYS = `INSERT INTO rollups (${ROLLUPS.columns})
 export const DELETE_ADDED_HOURS =
   `DELETE FROM rollups WHERE check_id = ? AND start_ms < ? AND span_ms = ${HOUR_MS}`;
 
-/** Forgets a check's roll-ups that ended before a time. */
 export const DELETE_OLD_ROLLUPS = "DELETE FROM rollups WHERE check_id = ? AND start_ms + span_ms < ?";
 
 export const DELETE_OLD_CHANGES = "DELETE FROM changes WHERE check_id = ? AND at_ms < ?";
 
-/** Forgets a check's changes beyond so many of the newest. */
 export const DELETE_SURPLUS_CHANGES = `DELETE FROM changes WHERE id IN (
     SELECT id FROM changes WHERE check_id = ? ORDER BY at_ms DESC, id DESC LIMIT -1 OFFSET ?)`;
 
-/** Forgets the blocks of a check's journal that ended before a time. */
 export const DELETE_OLD_JOURNAL = "DELETE FROM journal WHERE check_id = ? AND last_ms < ?";
 
-/** Forgets the blocks of a check's journal beyond so many of the newest. */
 export const DELETE_SURPLUS_JOURNAL = `DELETE FROM journal WHERE check_id = ?1 AND last_ms <=
   (SELECT last_ms FROM journal WHERE check_id = ?1 ORDER BY last_ms DESC LIMIT 1 OFFSET ?2)`;
 
 /** Deletes a check and all its data, in this order. */
 export const DELETE_CHECK: readonly string[] = [
-  "DELETE FROM journal WHERE check_id = ?",
-  "DELETE FROM changes WHERE check_id = ?",
-  "DELETE FROM rollups WHERE check_id = ?",
-  "DELETE FROM recent_runs WHERE check_id = ?",
+  ...CHECK_TABLES.map((table) => `DELETE FROM ${table} WHERE check_id = ?`),
   "DELETE FROM checks WHERE id = ?",
 ];
 
@@ -130,5 +107,4 @@ export const DELETE_CHECK: readonly string[] = [
 export const SELECT_CHECKS_BEHIND =
   "SELECT id, name, seen_at_ms FROM checks WHERE id > ? ORDER BY id LIMIT ?";
 
-/** The two readings of the clock for deletions. */
 export const SELECT_CLOCK = `SELECT ${CLOCK.columns} FROM clock`;

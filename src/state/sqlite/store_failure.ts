@@ -11,7 +11,6 @@ interface Attempt {
   readonly path: string;
 }
 
-/** A description of a failure with a hint. */
 interface Explanation {
   readonly failure: StoreFailure;
   readonly reason: string;
