@@ -39,7 +39,6 @@ interface Heard {
   readonly wallMs: number | null;
 }
 
-/** The last report of an agent. */
 interface Contact {
   readonly awakeMs: number;
   readonly wallMs: number;
@@ -66,7 +65,6 @@ const REJECTED_MAX = 100;
 /** A clock of an agent that was wrong may have made a result seem older. */
 const AGE_MS_MAX = 7 * DAY_MS;
 
-/** The checks of a batch. */
 export interface RecordedChecks {
   readonly accepted: ReadonlySet<string>;
   /** Those that the agent must not report, or that do not run. */
@@ -124,7 +122,6 @@ export class AgentReports implements ReportLog {
     return this.#permitted.has(location);
   }
 
-  /** Returns whether an agent reports. */
   isLive(agent: string): boolean {
     this.#measureHere();
     return !this.#isSilent(agent);
@@ -377,7 +374,6 @@ export class AgentReports implements ReportLog {
     return this.#options.repository.recordOf(name, this.#options.clock.wallMs());
   }
 
-  /** Begins with the agents of the config. */
   #begin(): void {
     for (const name of this.#permitted.keys()) {
       if (!this.#heard.has(name)) this.#heard.set(name, { awakeMs: this.#awakeMs, wallMs: null });

@@ -33,26 +33,6 @@ export function createLimiters(limits: Partial<typeof DEFAULT_LIMITS> = {}): Lim
   return { process: createLimiter(process), network: createLimiter(network) };
 }
 
-export type RunOptions = Pick<
-  PassOptions,
-  | "system"
-  | "jobs"
-  | "notifies"
-  | "undelivered"
-  | "takeAsked"
-  | "reports"
-  | "conditionOf"
-  | "memoryOf"
-  | "connectivity"
-  | "directory"
-  | "signal"
-  | "redact"
-  | "traceOf"
-  | "attributes"
-  | "attributesOf"
-  | "steps"
->;
-
 export interface CheckRunner {
   limitOf(check: Check): Promise<LimitClass>;
   /** Returns `null` if there is no result yet: the check runs again soon. */
@@ -66,7 +46,7 @@ export const RUN_HERE: CheckRunner = {
   run: runCheck,
 };
 
-export interface PassOptions {
+export interface RunOptions {
   readonly system: ObserveContext["system"];
   /** The runs that jobs recorded; `null` without a state. */
   readonly jobs: JobLog | null;
@@ -83,11 +63,7 @@ export interface PassOptions {
   memoryOf?(check: string): string | null;
   /** That of the config, absolute. */
   readonly directory: string;
-  /** Others may share them. */
-  readonly limiters: Limiters;
-  /** @default {@linkcode RUN_HERE} */
-  readonly runner?: CheckRunner;
-  /** Ends the pass early: running checks are ended, waiting ones do not start. */
+  /** Ends early: running checks are ended, waiting ones do not start. */
   readonly signal: AbortSignal;
   /** Notes what runs depend on. @default that is not noted */
   readonly attributes?: AttributeObserver;
@@ -98,6 +74,13 @@ export interface PassOptions {
   /** Receives the steps of runs. @default nothing does */
   readonly steps?: StepReceiver | undefined;
   readonly redact: Redact;
+}
+
+export interface PassOptions extends RunOptions {
+  /** Others may share them. */
+  readonly limiters: Limiters;
+  /** @default {@linkcode RUN_HERE} */
+  readonly runner?: CheckRunner;
   onResult(result: Result): void;
 }
 
@@ -180,21 +163,8 @@ const readRecording = lazily(() => import("./trace/record_steps.ts"));
  *
  * @throws The signal's reason, if it aborts before there is a result.
  */
-export async function runCheck(
-  check: Check,
-  options: RunOptions,
-): Promise<Result> {
-  const {
-    jobs,
-    reports = null,
-    notifies = false,
-    undelivered,
-    conditionOf,
-    directory,
-    signal,
-    redact,
-    steps,
-  } = options;
+export async function runCheck(check: Check, options: RunOptions): Promise<Result> {
+  const { jobs, reports = null, notifies = false, directory, signal, redact, steps } = options;
   signal.throwIfAborted();
   const depth = options.traceOf?.(check) ?? null;
   const traced = depth === null ? null : (await readTracing()).startTrace(options.system, depth);
@@ -212,9 +182,9 @@ export async function runCheck(
     jobs,
     notifies,
     reports,
-    ...undelivered !== undefined && { undelivered },
+    ...options.undelivered !== undefined && { undelivered: options.undelivered },
     ...options.takeAsked !== undefined && { isAsked: options.takeAsked(check.name) },
-    ...conditionOf !== undefined && { conditionOf },
+    ...options.conditionOf !== undefined && { conditionOf: options.conditionOf },
     ...options.memoryOf !== undefined && { memory: options.memoryOf(check.name) },
     hide: (secrets) => void ownSecrets.push(...secrets),
     directory,

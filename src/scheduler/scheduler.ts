@@ -42,7 +42,6 @@ import {
   createTask,
   hasStarted,
   type Task,
-  type TaskContext,
   type TaskEffect,
   type TaskEvent,
   type TaskTransition,
@@ -439,12 +438,9 @@ export class Scheduler {
   }
 
   #happen(slot: Slot, event: TaskEvent): TaskTransition {
-    const nowMs = this.#time.nowMs();
-    const context: TaskContext = {
-      nowMs,
-      record: this.#options.repository.recordOf(slot.task.check.name, nowMs),
-    };
-    const next = transitionTask(slot.task, event, context);
+    const { task } = slot;
+    const context = { nowMs: this.#time.nowMs(), record: this.#recordOf(task.check.name) };
+    const next = transitionTask(task, event, context);
     this.#carryOut(slot, next);
     return next;
   }

@@ -34,7 +34,6 @@ interface Inbox {
   readonly recorded: Set<number>;
   /** When there was nothing else; monotonic clock. */
   emptyMs: number;
-  /** Whether it is to be read. */
   isNew: boolean;
   reading: Promise<void>;
 }

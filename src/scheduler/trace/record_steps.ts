@@ -46,9 +46,7 @@ export interface RecordedRun extends Pick<Result, "condition" | "output" | "star
   readonly droppedSteps: number;
 }
 
-/** What receives the steps of runs. */
 export interface StepReceiver {
-  /** Whether runs are recorded now. */
   readonly isOn: boolean;
   /** Whether requests have the header `traceparent`, so that the spans of a target join the trace. */
   readonly propagates: boolean;
@@ -128,11 +126,9 @@ class Recorder {
         if (hasEnded) return;
         hasEnded = true;
         if (this.steps.length >= STEPS_MAX) return void this.dropped++;
-        const all = { ...attributes, ...more };
         this.steps.push({
-          ...{ spanId, name, isRequest, startMs, failure },
-          endMs: this.#nowMs(),
-          attributes: all,
+          ...{ spanId, name, isRequest, startMs, endMs: this.#nowMs(), failure },
+          attributes: { ...attributes, ...more },
         });
       },
     };
@@ -220,7 +216,6 @@ function recordRequests(requests: Requests, recorder: Recorder, propagates: bool
 }
 
 function recordConnections(connections: Connections, recorder: Recorder): Connections {
-  /** A step for each phase of a connection. */
   const withPhases = async <T>(
     target: ConnectionTarget,
     options: ConnectionOptions,

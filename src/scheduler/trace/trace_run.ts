@@ -20,7 +20,13 @@ import type { CapturedText, Processes } from "../../domain/processes.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import { describeFileError, messageOf } from "../../shared/describe_error.ts";
 import { timeText } from "../../shared/local_time.ts";
-import type { Connection, Connections, ConnectionTarget, Dns } from "../../domain/connections.ts";
+import type {
+  Connection,
+  ConnectionPhase,
+  Connections,
+  ConnectionTarget,
+  Dns,
+} from "../../domain/connections.ts";
 
 type TracedSystem = ObserveContext["system"];
 
@@ -163,73 +169,63 @@ function traceDns(dns: Dns, tracer: Tracer): Dns {
 function traceConnections(connections: Connections, tracer: Tracer): Connections {
   const placeOf = ({ host, port, address, socket }: ConnectionTarget): string =>
     socket ?? `${hostAndPort(host, port)}${address === undefined ? "" : ` (${address.address})`}`;
+  const traced = async <T>(
+    target: ConnectionTarget,
+    { phase, place = placeOf(target), work, describe }: {
+      readonly phase: ConnectionPhase;
+      readonly place?: string;
+      work(): Promise<T>;
+      describe(value: T): string;
+    },
+  ): Promise<T> => {
+    try {
+      const value = await work();
+      tracer.add(describe(value));
+      return value;
+    } catch (error) {
+      const reason = error instanceof DOMException
+        ? messageOf(error)
+        : connections.explain(error, target, phase).reason;
+      tracer.add(`failed: ${place}: ${reason}`);
+      throw error;
+    }
+  };
   return {
     ...connections,
     async connect(target, options) {
-      const place = placeOf(target);
-      tracer.add(`connecting to ${place}${target.tls === undefined ? "" : " with TLS"}`);
-      return await explained(
-        async () => {
-          const connection = await connections.connect(target, options);
-          tracer.add(`connected to ${place}`);
-          return traceConnection(connection, tracer);
-        },
-        place,
-        (error) => connections.explain(error, target, "connecting").reason,
-      );
+      tracer.add(`connecting to ${placeOf(target)}${target.tls === undefined ? "" : " with TLS"}`);
+      const connection = await traced(target, {
+        phase: "connecting",
+        work: () => connections.connect(target, options),
+        describe: () => `connected to ${placeOf(target)}`,
+      });
+      return traceConnection(connection, tracer);
     },
-    async resolve(target, signal) {
-      return await explained(
-        async () => {
-          const addresses = await connections.resolve(target, signal);
-          tracer.add(`addresses of ${target.host}: ${addresses.map(({ address }) => address).join(", ")}`);
-          return addresses;
-        },
-        target.host,
-        (error) => connections.explain(error, target, "connecting").reason,
-      );
-    },
-    async readTime(target, signal) {
+    resolve: (target, signal) =>
+      traced(target, {
+        phase: "connecting",
+        place: target.host,
+        work: () => connections.resolve(target, signal),
+        describe: (found) => `addresses of ${target.host}: ${found.map(({ address }) => address).join(", ")}`,
+      }),
+    readTime(target, signal) {
       tracer.add(`asking ${placeOf(target)} for the time`);
-      return await explained(
-        async () => {
-          const reading = await connections.readTime(target, signal);
-          const { offsetMs, roundTripMs, stratum } = reading;
-          tracer.add(
-            `offset ${offsetMs.toFixed(1)} ms, round trip ${roundTripMs.toFixed(1)} ms, stratum ${stratum}`,
-          );
-          return reading;
-        },
-        placeOf(target),
-        (error) => connections.explain(error, target, "reading").reason,
-      );
+      return traced(target, {
+        phase: "reading",
+        work: () => connections.readTime(target, signal),
+        describe: ({ offsetMs, roundTripMs, stratum }) =>
+          `offset ${offsetMs.toFixed(1)} ms, round trip ${roundTripMs.toFixed(1)} ms, stratum ${stratum}`,
+      });
     },
-    async readCertificate(target, options) {
+    readCertificate(target, options) {
       tracer.add(`reading the certificate of ${placeOf(target)}`);
-      return await explained(
-        async () => {
-          const reading = await connections.readCertificate(target, options);
-          tracer.add(describeCertificate(reading, target));
-          return reading;
-        },
-        placeOf(target),
-        (error) => connections.explain(error, target, "TLS").reason,
-      );
+      return traced(target, {
+        phase: "TLS",
+        work: () => connections.readCertificate(target, options),
+        describe: (reading) => describeCertificate(reading, target),
+      });
     },
   };
-
-  async function explained<T>(
-    work: () => Promise<T>,
-    place: string,
-    explain: (error: unknown) => string,
-  ): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      tracer.add(`failed: ${place}: ${error instanceof DOMException ? messageOf(error) : explain(error)}`);
-      throw error;
-    }
-  }
 }
 
 /** Data that is received in a row is shown in one piece: a secret may arrive in two. */
