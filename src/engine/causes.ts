@@ -60,9 +60,7 @@ export interface CausesOptions {
   recordOf(check: string): CheckRecord;
   /** Returns whether a dependency suppresses the problem of a check. */
   isHeld(check: Check): boolean;
-  /** Returns the checks whose last run depended on an attribute. */
   checksWith(attribute: string): ReadonlySet<string>;
-  /** Returns the checks whose last run suspects an attribute. */
   suspectingWith(attribute: string): ReadonlySet<string>;
   /** The checks whose last run has a suspect. */
   readonly suspecting: ReadonlySet<string>;
@@ -86,17 +84,14 @@ interface Failing {
 
 /** Returns the cause of each check that has one; found once for the same options. */
 export function findCauses(options: CausesOptions): ReadonlyMap<string, FoundCause> {
-  const before = causes.get(options);
-  if (before !== undefined) return before;
-  const found = searchCauses(options);
-  causes.set(options, found);
-  return found;
+  return causes.getOrInsertComputed(options, searchCauses);
 }
 
 const causes = new WeakMap<CausesOptions, ReadonlyMap<string, FoundCause>>();
 
 function searchCauses(options: CausesOptions): ReadonlyMap<string, FoundCause> {
-  const failing = failingChecks(options).filter(({ isConfirmed }) => isConfirmed);
+  const failing = [...options.suspecting].flatMap((name) => failingCheck(name, options) ?? [])
+    .filter((one) => one.isConfirmed);
   const found = new Map<string, FoundCause>();
   if (failing.length < CHECKS_MIN) return found;
   const candidates = candidatesOf(failing)
@@ -232,7 +227,6 @@ interface Suspect {
   readonly checks: readonly Failing[];
   /** Returns whether no later run has refuted it. */
   isOpen(): boolean;
-  /** See {@linkcode awaitedUntilMs}. */
   awaitedUntilMs(): number;
 }
 
@@ -252,7 +246,6 @@ function suspectsOf(name: string, options: CausesOptions): readonly Suspect[] {
 /** By the options, which are those of one moment, and the attribute: many failing checks share them. */
 const known = new WeakMap<CausesOptions, Map<string, ReadonlyMap<string, Suspect>>>();
 
-/** Returns the suspect of each check that fails with an attribute. */
 function suspectsWith(attribute: string, options: CausesOptions): ReadonlyMap<string, Suspect> {
   const byAttribute = known.get(options) ?? new Map<string, ReadonlyMap<string, Suspect>>();
   known.set(options, byAttribute);
@@ -310,9 +303,7 @@ function candidatesOf(failing: readonly Failing[]): Candidate[] {
   const byAttribute = new Map<string, Failing[]>();
   for (const one of failing) {
     for (const attribute of one.suspected) {
-      const others = byAttribute.get(attribute);
-      if (others === undefined) byAttribute.set(attribute, [one]);
-      else others.push(one);
+      byAttribute.getOrInsertComputed(attribute, () => []).push(one);
     }
   }
   return [...byAttribute].flatMap(([attribute, checks]) =>
@@ -388,10 +379,6 @@ function commonDirectory(paths: readonly string[]): string {
   const [first = [], ...rest] = paths.map((path) => path.split("/"));
   const end = first.findIndex((part, index) => rest.some((parts) => parts[index] !== part));
   return (end === -1 ? first : first.slice(0, end)).join("/") || "/";
-}
-
-function failingChecks(options: CausesOptions): readonly Failing[] {
-  return [...options.suspecting].flatMap((name) => failingCheck(name, options) ?? []);
 }
 
 function failingCheck(name: string, { running, recordOf, isHeld }: CausesOptions): Failing | null {

@@ -61,12 +61,10 @@ export function lastNotificationOf(
   { notifications }: ChannelQueue,
   check: string,
 ): QueuedNotification | null {
-  let last = lastByCheck.get(notifications);
-  if (last === undefined) {
-    last = new Map(notifications.map((queued) => [queued.notification.check, queued]));
-    lastByCheck.set(notifications, last);
-  }
-  return last.get(check) ?? null;
+  return lastByCheck.getOrInsertComputed(
+    notifications,
+    () => new Map(notifications.map((queued) => [queued.notification.check, queued])),
+  ).get(check) ?? null;
 }
 
 const lastByCheck = new WeakMap<
@@ -90,15 +88,16 @@ const TRANSITIONS: {
   batching: { ...WAITING, added: addWhileBatching },
   sending: {
     added,
-    woke: merge,
+    woke: (queue, _, context) => mergeDue(queue, context),
     delivered: onDelivered,
     failed: onFailed,
     aborted: stop,
     refused: waitToSend,
     reloaded: reloadWhileSending,
-    released: leaveAfterSending,
+    released: (queue) => ({ queue: { ...queue, status: { ...queue.status, next: "release" } }, effects: [] }),
     clock_set_back: setBack,
-    stopped: stopWhileSending,
+    stopped: (queue, _, context) =>
+      mergeNow({ ...queue, status: { ...queue.status, next: "stop" } }, context),
   },
   backing_off: { ...WAITING, added: addDuringBackoff },
   limited: { ...WAITING, added },
@@ -168,13 +167,9 @@ function wake(
   context: QueueContext,
 ): QueueTransition {
   const { status } = queue;
-  if (!isForced && context.nowMs < status.untilMs) return merge(queue, null, context);
+  if (!isForced && context.nowMs < status.untilMs) return mergeDue(queue, context);
   const failures = status.kind === "backing_off" ? status.failures : 0;
   return startRound(queue, { failures, isForced }, context);
-}
-
-function merge(queue: ChannelQueue, _event: unknown, context: QueueContext): QueueTransition {
-  return mergeDue(queue, context);
 }
 
 function reload(
@@ -241,21 +236,9 @@ function leave(): QueueTransition {
   return { queue: EMPTY_QUEUE, effects: [] };
 }
 
-function leaveAfterSending(queue: QueueIn<"sending">): QueueTransition {
-  return { queue: { ...queue, status: { ...queue.status, next: "release" } }, effects: [] };
-}
-
 function stop(queue: ChannelQueue, _event: unknown, context: QueueContext): QueueTransition {
   const merged = mergeNow(queue, context);
   return { ...merged, queue: { ...merged.queue, status: { kind: "stopped" } } };
-}
-
-function stopWhileSending(
-  queue: QueueIn<"sending">,
-  _event: unknown,
-  context: QueueContext,
-): QueueTransition {
-  return mergeNow({ ...queue, status: { ...queue.status, next: "stop" } }, context);
 }
 
 function restore(queued: QueuedNotification, context: QueueContext): QueuedNotification {

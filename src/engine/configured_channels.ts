@@ -25,7 +25,6 @@ export interface NotifyingConfig {
   readonly hasActions: boolean;
   /** Whether problems with a common cause are one message. */
   readonly commonCauses: boolean;
-  /** Returns the time zone of times in messages. */
   timeZone(): string;
 }
 
@@ -85,7 +84,6 @@ export class ConfiguredChannels {
     );
   }
 
-  /** Names by key. */
   get names(): ReadonlyMap<string, string> {
     return new Map([...this.#byKey].map(([key, channel]) => [key, this.nameOf(channel)]));
   }

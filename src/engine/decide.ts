@@ -23,7 +23,7 @@ import { agentCheckName, isReported } from "../domain/agent_check.ts";
 import type { Channel } from "../domain/channel.ts";
 import type { Check, Result } from "../domain/check.ts";
 import { actionPhase, describeActions, withAction } from "../condition/action.ts";
-import type { ActionRun, Condition, ConditionState, Suppression } from "../domain/condition.ts";
+import type { ActionRun, ConditionState, Suppression } from "../domain/condition.ts";
 import type { TextMax } from "../domain/delivery.ts";
 import { observedGapMs } from "../domain/objective.ts";
 import {
@@ -63,7 +63,6 @@ export interface Situation extends SuppressionOptions {
   textMaxOf(channel: Channel): TextMax;
   /** The sequence of the first notification that is queued; each further one gets the next. */
   readonly sequence: number;
-  /** Returns a unique ID. */
   newId(facts: NotificationFacts): string;
   readonly hostName: string;
 }
@@ -152,14 +151,16 @@ export function decide(
     acts: situation.acts !== false && !situation.isOvertaken && !present.isLate &&
       check.action !== undefined &&
       mayAct(suppressible, present),
-    known: (state) => knownToChannels(state, deciding),
+    known: (state) =>
+      deciding.channels.flatMap((channel) =>
+        knownTo(channel, deciding.lastNotifiedOf(channel).conditions, state, deciding.filtering)
+      ),
   };
   return run === null
     ? reviewRecord(before, circumstances, deciding)
     : recordRun(before, run, circumstances, deciding);
 }
 
-/** Returns the suppression of notifications of a check; `null`: none. */
 export function suppressionIn(check: Check, situation: Situation): Suppression | null {
   if (situation.isOvertaken === true) return "overtaken";
   return situation.isLate === true ? "late" : suppressionOf(check, situation);
@@ -186,22 +187,14 @@ interface Deciding {
   lastNotifiedOf(channel: Channel): LastNotified;
 }
 
-function knownToChannels(
-  state: ConditionState,
-  { channels, lastNotifiedOf, filtering }: Deciding,
-): readonly Condition[] {
-  return channels.flatMap((channel) =>
-    knownTo(channel, lastNotifiedOf(channel).conditions, state, filtering)
-  );
-}
-
 function recordRun(
   before: CheckRecord,
   run: Run,
   circumstances: Circumstances,
   deciding: Deciding,
 ): Decided {
-  const { check, situation: { nowMs } } = deciding;
+  const { check, situation } = deciding;
+  const { nowMs } = situation;
   const { result, durationHistory } = withDurations(before, run.result, nowMs);
   const { isInterrupted } = run;
   const { condition, output, awaits, recoveredAtMs, isSilent, isLate = false } = result;
@@ -223,7 +216,12 @@ function recordRun(
     suppressedBy: circumstances.suppressedBy,
   });
   const { notification } = decided;
-  const queued = [...decided.queued, ...rehearsalOf(result, deciding, decided.queued.length)];
+  const { rehearsal } = result;
+  const sequence = situation.sequence + decided.queued.length;
+  const rehearsals = rehearsal === undefined || !situation.notifies
+    ? []
+    : [queueRehearsal(rehearsal, { ...situation, sequence })];
+  const queued = [...decided.queued, ...rehearsals];
   // With a reminder at each run and no channel that gets it, nothing is recorded.
   const isDecisive = change !== null || isActing ||
     notification !== null && (decided.queued.length > 0 || check.reminders !== true);
@@ -249,16 +247,6 @@ function recordRun(
       trace: change.to === "ok" ? "" : result.trace ?? "",
     },
   });
-}
-
-/** Returns the rehearsal of a result as it is queued, after other notifications. */
-function rehearsalOf(
-  { rehearsal }: Result,
-  { situation }: Deciding,
-  before: number,
-): readonly QueuedNotification[] {
-  if (rehearsal === undefined || !situation.notifies) return [];
-  return [queueRehearsal(rehearsal, { ...situation, sequence: situation.sequence + before })];
 }
 
 function reviewRecord(before: CheckRecord, circumstances: Circumstances, deciding: Deciding): Decided {
@@ -365,6 +353,7 @@ function recordAfter(
     readonly nowMs: number;
   },
 ): CheckRecord {
+  const { last } = before;
   const { condition, awaits, durationMs } = result;
   const { atMs, overdueAtMs, missed } = plan(state);
   const isRun = isCountedRun(result, before);
@@ -372,11 +361,10 @@ function recordAfter(
   return {
     name: before.name,
     condition: state,
-    last: keptResult(
-      { ...lastingOf(before.last), ...result },
-      lateMs,
-    ),
-    failing: !isFailing && hasProblem(state) ? before.failing ?? textsOf(before.last) : null,
+    last: keptResult({ ...lastingOf(last), ...result }, lateMs),
+    failing: !isFailing && hasProblem(state)
+      ? before.failing ?? (last && { output: last.output, detail: last.detail })
+      : null,
     nextRunAtMs: atMs,
     // Without a run, nothing is observed from now on.
     overdueAtMs: awaits === undefined && !isRun ? nowMs : overdueAtMs,
@@ -425,15 +413,11 @@ function isCountedRun(result: Result, before: CheckRecord): boolean {
   return result.awaits === undefined && !isUnreported(result, before.last);
 }
 
-function textsOf(last: KeptResult | null): CheckRecord["failing"] {
-  return last === null ? null : { output: last.output, detail: last.detail };
-}
-
 /** Returns the metrics that can be stored. */
 function finite(metrics: Result["metrics"]): Result["metrics"] {
   const entries = Object.entries(metrics);
-  const isFinite = entries.every(([, value]) => Number.isFinite(value));
-  return isFinite ? metrics : Object.fromEntries(entries.filter(([, value]) => Number.isFinite(value)));
+  const finite = entries.filter(([, value]) => Number.isFinite(value));
+  return finite.length === entries.length ? metrics : Object.fromEntries(finite);
 }
 
 function rollupEntryOf(

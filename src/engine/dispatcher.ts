@@ -33,7 +33,6 @@ import { toMessage } from "./message.ts";
 import { moveMarkers, type Rekeyed, rekeyQueued } from "./rekey.ts";
 import { restoredUse, sendingLimit, setUseBack } from "./sending_limit.ts";
 
-/** Where a queue delivers. */
 export interface DeliveryTarget extends Pick<QueueContext, "batches" | "group" | "staleAfterMs"> {
   /** The channel as the config has it now. */
   readonly channel: Channel;
@@ -254,12 +253,9 @@ export class Dispatcher {
   }
 
   #queueOf(channelKey: string): RunningQueue {
-    let running = this.#queues.get(channelKey);
-    if (running === undefined) {
-      running = { channelKey, queue: EMPTY_QUEUE, timer: null, attempt: Promise.resolve() };
-      this.#queues.set(channelKey, running);
-    }
-    return running;
+    return this.#queues.getOrInsertComputed(channelKey, () => ({
+      ...{ channelKey, queue: EMPTY_QUEUE, timer: null, attempt: Promise.resolve() },
+    }));
   }
 
   /** Forgets the queue of a channel that left the config, once it is empty. */

@@ -85,7 +85,6 @@ function dropped(
 
 const ANSWER_BYTES_MAX = 256;
 
-/** Returns what is logged of notifications that have the same outcome. */
 export function logOf(
   notifications: readonly QueuedNotification[],
   { answer, ...outcome }: Pick<LoggedDelivery, "outcome" | "answer" | "atMs" | "messageSize">,

@@ -84,7 +84,6 @@ export class Engine {
     return decided;
   }
 
-  /** Whether notifications are sent. */
   get notifies(): boolean {
     return this.#options.sender?.notifies ?? false;
   }
@@ -113,7 +112,6 @@ export class Engine {
     await this.#options.sender?.refresh();
   }
 
-  /** Returns the suppression of notifications of a check; `null`: none. */
   suppressedBy(check: Check, nowMs: number): Suppression | null {
     return suppressionIn(check, this.#situation(check, nowMs));
   }
@@ -227,18 +225,14 @@ export class Dependents {
     for (const { name, dependsOn } of checks) {
       for (const parent of dependsOn) {
         if (typeof parent !== "string") continue;
-        const children = this.#children.get(parent);
-        if (children === undefined) this.#children.set(parent, [name]);
-        else children.push(name);
+        this.#children.getOrInsertComputed(parent, () => []).push(name);
       }
     }
   }
 
   countOf(name: string): number {
     if (!this.#children.has(name)) return 0;
-    let count = this.#counts.get(name);
-    if (count === undefined) this.#counts.set(name, count = this.#count(name));
-    return count;
+    return this.#counts.getOrInsertComputed(name, () => this.#count(name));
   }
 
   #count(name: string): number {

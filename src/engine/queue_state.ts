@@ -64,11 +64,9 @@ export interface Round {
   readonly isForced: boolean;
 }
 
-/** The groups of a channel. */
 export interface ChannelGroup {
   /** How long the first notification of a group waits for others. */
   readonly waitMs: number;
-  /** Returns the group of a check. */
   of(check: string): string;
 }
 

@@ -14,7 +14,6 @@ import type { Rehearsal } from "../domain/check.ts";
 import { hashHex } from "../shared/hash.ts";
 import type { DeliveryEvent } from "./queue_state.ts";
 
-/** The last notification of a channel, for a check. */
 export interface LastNotified {
   /** The condition; a second one if it is not certain that the notification arrived. */
   readonly conditions: readonly Condition[];

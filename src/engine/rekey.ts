@@ -16,23 +16,7 @@ import { markerKey } from "./delivery_markers.ts";
 import { type LastNotified, newQueued } from "./queued_notifications.ts";
 
 /** A check, or the summary under its name, with its channels. */
-export type ChannelUser =
-  & Pick<Check, "name" | "notifications">
-  & Partial<
-    Pick<
-      Check,
-      | "active"
-      | "title"
-      | "kind"
-      | "target"
-      | "goesDown"
-      | "invert"
-      | "tags"
-      | "dependsOn"
-      | "description"
-      | "runbook"
-    >
-  >;
+export type ChannelUser = Pick<Check, "name" | "notifications"> & Partial<Check>;
 
 /** The channel in the place of another, as queued notifications name it. */
 type NewChannel = Pick<QueuedNotification, "channelKey" | "channelName">;

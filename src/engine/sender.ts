@@ -206,14 +206,12 @@ export class Sender {
     this.dispatcher.add(queued);
   }
 
-  /** Returns a summary as it is queued for each of its channels. */
   queuedSummary(summary: Notification): readonly QueuedNotification[] {
     return this.channels.ofSummary.map((channel) =>
       this.#queuedFor(channel, shortNotification(summary, this.textMaxOf(channel)))
     );
   }
 
-  /** Returns a notification as it is queued for a channel, as its next one. */
   #queuedFor(channel: Channel, notification: Notification): QueuedNotification {
     return newQueued(notification, {
       channelKey: channel.key,

@@ -131,7 +131,6 @@ function noteLimit(
   return [...noted, { kind: "emit", event: { event: "limited", notifications, untilMs } }];
 }
 
-/** Persists the use of a limit, if there is one. */
 export function persistUse(use: Pick<OutboxChange, "counted">): readonly QueueEffect[] {
   if (use.counted === undefined || use.counted.length === 0) return [];
   return [{ kind: "persist", change: { changed: [], removed: [], markers: [], cleared: [], ...use } }];

@@ -42,7 +42,6 @@ export class EarlyLooks {
     );
   }
 
-  /** Returns a request for each job with a new check-in. */
   receiveCheckIns(checkIns: HeartbeatReply["checkIns"]): readonly Pick<EarlyLook, "check" | "why">[] {
     const before = this.#checkedIn;
     this.#checkedIn = new Map(checkIns.map(({ job, atMs }) => [job, atMs]));

@@ -30,7 +30,6 @@ export interface SharedSenderOptions extends SenderOptions {
   readonly member: SendingMember;
 }
 
-/** This process as a member. */
 interface SendingMember {
   /** Returns whether it may send the pending notifications of a queue now. */
   claims(channelKey: string): boolean;
