@@ -83,13 +83,7 @@ function evaluate(end: ProcessEnd, command: string): Delivery {
 }
 
 /** The displayed texts; each is one line without control characters. */
-interface Notification {
-  readonly title: string;
-  readonly text: string;
-  readonly isUrgent: boolean;
-}
-
-function notificationOf(item: MessageItem, isTest: boolean): Notification {
+function notificationOf(item: MessageItem, isTest: boolean) {
   return {
     title: plain(`${isTest ? "TEST " : ""}${headline(item)}`),
     text: plain(describeState(item)),
@@ -104,7 +98,7 @@ function plain(text: string): string {
 interface Notifier {
   /** A name without a slash is looked up in `PATH`. */
   readonly command: string;
-  arguments(notification: Notification, icon: string | undefined): readonly string[];
+  arguments(shown: ReturnType<typeof notificationOf>, icon: string | undefined): readonly string[];
 }
 
 const NOTIFIERS: Readonly<Record<System["platform"], Notifier>> = {

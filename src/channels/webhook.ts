@@ -96,13 +96,11 @@ function fillBody(
   if (typeof body === "string") return fillTemplate(body, fields, escape);
   const value = fillJsonTemplate(body, fields);
   if (!isForm || typeof value !== "object" || value === null) return JSON.stringify(value) ?? "";
-  const parts = Object.entries(value).map(([name, part]): [string, string] => [name, formValue(part)]);
+  const parts = Object.entries(value).map(([name, part]): [string, string] => [
+    name,
+    typeof part === "string" ? part : JSON.stringify(part),
+  ]);
   return new URLSearchParams(parts).toString();
-}
-
-/** A value of a form; a list or an object becomes JSON. */
-function formValue(value: JsonTemplate): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function notificationsJson(items: readonly MessageItem[], isTest: boolean): string {

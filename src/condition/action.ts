@@ -59,10 +59,7 @@ export function withEndedAction<State extends Pick<ConditionState, "actions">>(
 
 /** Returns the runs since the problem began. If the clock was set back in it, any run may be one of them. */
 export function runsOfProblem(
-  { actions = [], observedAtMs, problemBeganAtMs }: Pick<
-    ActedState,
-    "actions" | "observedAtMs" | "problemBeganAtMs"
-  >,
+  { actions = [], observedAtMs, problemBeganAtMs }: ActedState,
 ): readonly ActionRun[] {
   if (problemBeganAtMs === null) return [];
   const isSetBack = observedAtMs !== null && observedAtMs < problemBeganAtMs;

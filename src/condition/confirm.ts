@@ -14,7 +14,6 @@ import {
  */
 export const COUNT_MAX = 2 ** 31 - 1;
 
-/** The two counters of each level. */
 export interface Counters {
   /** Consecutive check results of at least that severity. */
   readonly atLeast: ConditionCounts;

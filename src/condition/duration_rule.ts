@@ -123,7 +123,6 @@ export interface DurationVerdict {
   readonly text: string;
 }
 
-/** Returns what each limit leads to. */
 export function judgeDurations(
   limits: DurationLimits,
   history: DurationHistory | null,

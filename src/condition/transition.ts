@@ -250,19 +250,11 @@ function decideReminder(
   if (isAcknowledged) return { event: null, reason: "the problem is acknowledged" };
   if (policy.reminders === false) return { event: null, reason: "the problem was notified" };
   if (policy.reminders === true) return { event: "reminder", reason: "the problem goes on" };
-  return isReminderDue(policy.reminders, state, nowMs)
+  // The absolute distance counts, so that a wall clock set back delays a reminder by one interval at most.
+  const notifiedAtMs = state.notifiedAtMs ?? -Infinity;
+  return Math.abs(nowMs - notifiedAtMs) >= reminderAfterMs(policy.reminders, state)
     ? { event: "reminder", reason: "the problem goes on and the last notification is long enough ago" }
     : { event: null, reason: "the last notification is not long enough ago" };
-}
-
-/** The absolute distance counts, so that a wall clock set back delays a reminder by one interval at most. */
-function isReminderDue(
-  policy: number | readonly number[],
-  state: Pick<ConditionState, "reminders" | "notifiedAtMs">,
-  nowMs: number,
-): boolean {
-  const { notifiedAtMs } = state;
-  return notifiedAtMs === null || Math.abs(nowMs - notifiedAtMs) >= reminderAfterMs(policy, state);
 }
 
 /** Returns whether each channel was already sent a notification, of nothing better, in place of all changes while it flaps. */

@@ -82,12 +82,13 @@ export class FilePublisher {
 
   #troubleOf({ path, what }: PublishedFile): Trouble<string> {
     const { log } = this.#options;
-    const trouble = this.#troubles.get(path) ??
-      createTrouble<string>((failure) =>
-        failure === null ? log.info(`writing ${what} succeeds again`) : log.warning(failure)
-      );
-    this.#troubles.set(path, trouble);
-    return trouble;
+    return this.#troubles.getOrInsertComputed(
+      path,
+      () =>
+        createTrouble((failure) =>
+          failure === null ? log.info(`writing ${what} succeeds again`) : log.warning(failure)
+        ),
+    );
   }
 }
 

@@ -89,9 +89,5 @@ const offsetFormat = madeOnce((timeZone) =>
 /** One formatter of a zone serves all pages: creating one costs more than a thousand uses. */
 function madeOnce<T>(make: (timeZone: string) => T): (timeZone: string) => T {
   const made = new Map<string, T>();
-  return (timeZone) => {
-    const known = made.get(timeZone) ?? make(timeZone);
-    made.set(timeZone, known);
-    return known;
-  };
+  return (timeZone) => made.getOrInsertComputed(timeZone, make);
 }

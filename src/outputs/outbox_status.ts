@@ -71,7 +71,6 @@ export function renderQueuedNotifications(
     .map((lines) => lines.flatMap((line) => wrapHanging(line, columns)));
 }
 
-/** One notification that did not arrive, and why. */
 export function describeRow(row: ShownNotification, nowMs: number): string {
   const since = describeDuration(Math.max(0, nowMs - row.notification.decidedAtMs));
   const why = row.lastFailure === null ? "" : `: ${row.lastFailure}`;

@@ -124,9 +124,7 @@ function silenceEvent(silence: Silence, timeZone: string): PastEvent {
   const text = `${scope}${SILENCE_WORDS[kind]} until ${end}${by === null ? "" : ` by ${by}`}${
     reason === "" ? "" : `: ${reason}`
   }`;
-  const details = {
-    ...{ kind, tag, until: isoTime(untilMs), until_ok: problemBeganAtMs !== null, reason, by },
-  };
+  const details = { kind, tag, until: isoTime(untilMs), until_ok: problemBeganAtMs !== null, reason, by };
   return { atMs: fromMs, event: "silence", check, text, details };
 }
 
@@ -154,12 +152,8 @@ function gapEvents(journals: readonly CheckJournal[], sinceMs: number): readonly
     const last = merged.at(-1);
     if (last === undefined || gap.fromMs >= last.toMs) merged.push(gap);
     else {
-      const { names, fromMs, toMs } = last;
-      merged[merged.length - 1] = {
-        names: [...names, ...gap.names],
-        fromMs: Math.max(fromMs, gap.fromMs),
-        toMs,
-      };
+      const names = [...last.names, ...gap.names];
+      merged[merged.length - 1] = { names, fromMs: Math.max(last.fromMs, gap.fromMs), toMs: last.toMs };
     }
   }
   return merged.map(({ names, fromMs, toMs }) => ({

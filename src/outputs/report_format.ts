@@ -79,29 +79,19 @@ const MS_MAX = 20 * 366 * DAY_MS;
 
 /** What is too long is cut: a result that is rejected would hold up all that the agent has. */
 function readResult(written: WrittenResult): ReportedResult {
-  const {
-    output,
-    detail,
-    performance_data,
-    duration_ms,
-    late_ms,
-    age_ms,
-    next_run_in_ms,
-    overdue_in_ms,
-    interrupted,
-    ...others
-  } = written;
+  const { sequence, check, condition, metrics, awaits, late_ms } = written;
   return {
-    ...others,
-    output: truncateBytes(output, REPORTED_BYTES_MAX.output),
-    detail: truncateBytes(detail, REPORTED_BYTES_MAX.detail),
-    performanceData: truncateBytes(performance_data, REPORTED_BYTES_MAX.output),
-    durationMs: Math.min(duration_ms, MS_MAX),
+    ...{ sequence, check, condition, metrics },
+    output: truncateBytes(written.output, REPORTED_BYTES_MAX.output),
+    detail: truncateBytes(written.detail, REPORTED_BYTES_MAX.detail),
+    performanceData: truncateBytes(written.performance_data, REPORTED_BYTES_MAX.output),
+    durationMs: Math.min(written.duration_ms, MS_MAX),
     lateMs: late_ms === null ? null : Math.min(Math.max(0, late_ms), MS_MAX),
-    ageMs: age_ms,
-    nextRunInMs: Math.min(next_run_in_ms, MS_MAX),
-    overdueInMs: Math.min(overdue_in_ms, MS_MAX),
-    ...interrupted === true && { isInterrupted: true },
+    ageMs: written.age_ms,
+    nextRunInMs: Math.min(written.next_run_in_ms, MS_MAX),
+    overdueInMs: Math.min(written.overdue_in_ms, MS_MAX),
+    ...awaits !== undefined && { awaits },
+    ...written.interrupted === true && { isInterrupted: true },
   };
 }
 

@@ -44,17 +44,14 @@ const NAMES_SHOWN = 5;
 /** Malformed or too large: the same again would be, too. */
 const REJECTING_STATUSES: readonly number[] = [400, 413];
 
-/** The result of an exchange. */
 type Outcome = { readonly kind: "done" | "more" } | { readonly kind: "failed"; readonly reason: string };
 
-/** The response to a request. */
 type Exchanged =
   | { readonly status: number; readonly text: string; readonly reply: ReportReply | null }
   | { readonly status: null; readonly reason: string; readonly isTimeUp: boolean };
 
 export class ReportSender implements Reporter {
   readonly #options: ReportSenderOptions;
-  /** Identifies this process. */
   readonly #process: string;
   readonly #startedMs: number;
   readonly #trouble = createTrouble<string>((failure) => {

@@ -1,7 +1,7 @@
 import { entryOf } from "../../checks/registry.ts";
 import type { Check } from "../../domain/check.ts";
 import type { IncomingRequest, ServerResponse } from "../../domain/http_servers.ts";
-import type { JobEnd, JobRun } from "../../domain/job_runs.ts";
+import type { JobEnd } from "../../domain/job_runs.ts";
 import { type Store, StoreError } from "../../domain/store.ts";
 import type { Log, System } from "../../domain/system.ts";
 import { lastLines } from "../../shared/text.ts";
@@ -98,7 +98,8 @@ async function record(
   const nowMs = system.clock.wallMs();
   const newId = `${prefixOf(rid)}${system.randomId()}`;
   try {
-    const begun = findBegun((await store.job(name, nowMs)).inProgress, rid);
+    const { inProgress } = await store.job(name, nowMs);
+    const begun = inProgress.findLast(({ id }) => id.startsWith(prefixOf(rid)));
     if (signal === "start") {
       // A request may be sent twice.
       if (rid !== null && begun !== undefined) return respondText(200, "OK");
@@ -123,10 +124,6 @@ async function record(
  */
 function prefixOf(rid: string | null): string {
   return `ping-${rid === null ? "" : `${rid}/`}`;
-}
-
-function findBegun(inProgress: readonly JobRun[], rid: string | null): JobRun | undefined {
-  return inProgress.findLast(({ id }) => id.startsWith(prefixOf(rid)));
 }
 
 /** The headers of every response: no foreign page may frame it, guess its type, or learn its URL. */

@@ -262,7 +262,7 @@ export class Endpoint {
     },
   ): Promise<ServerResponse> {
     const view = this.#adopted.views[access];
-    const query = queryOf(request.target);
+    const query = new URLSearchParams(request.target.split("#")[0]?.split("?").slice(1).join("?"));
     const since = area === "" ? view.versionOf(query.get("since") ?? "") : null;
     const { member, servedBy } = this.#sources;
     const served = member === null || access === "public"
@@ -373,10 +373,6 @@ function segmentsOf(target: string): readonly string[] | null {
   } catch {
     return null;
   }
-}
-
-function queryOf(target: string): URLSearchParams {
-  return new URLSearchParams(target.split("#")[0]?.split("?").slice(1).join("?"));
 }
 
 /** Returns the bytes of a part; rows that a client has since a version are empty. */

@@ -34,8 +34,7 @@ export class PageHoles implements PageForms {
 
   /** Fills the holes of a page, of whose bytes only these are rendered for each response. */
   fill(page: Uint8Array, session: Session): Uint8Array {
-    let pieces = this.#pieces.get(page);
-    if (pieces === undefined) this.#pieces.set(page, pieces = this.#split(page));
+    const pieces = this.#pieces.getOrInsertComputed(page, () => this.#split(page));
     return joinBytes(
       pieces.map((piece) => piece instanceof Uint8Array ? piece : encode(contentOf(piece, session))),
     );

@@ -21,7 +21,6 @@ interface SessionsOptions {
   newId(): string;
 }
 
-/** The sessions of one listener. */
 export class Sessions {
   readonly #options: SessionsOptions;
   #sessions: readonly Session[] = [];
@@ -194,9 +193,7 @@ function waitFor(
 
 // Requests that change something: where they come from, and the fields that they send.
 
-/** The client of a request. */
 export interface Client {
-  /** Its IP address. */
   readonly address: string;
   /** Whether its connection is encrypted, as a trusted proxy reported. */
   readonly isSecure: boolean;

@@ -200,13 +200,8 @@ export class Views {
     const monitor = await this.#monitor();
     const objective = this.#isPublic ? null : await this.#objectiveOf(this.#get(name));
     const durations = this.#isPublic ? [] : describeDurationRule(this.#get(name), record, nowMs);
-    const facts = {
-      status: this.#statusOf(this.#get(name)),
-      isInConfig: true,
-      monitor,
-      objective,
-      durations,
-    };
+    const status = this.#statusOf(this.#get(name));
+    const facts = { status, isInConfig: true, monitor, objective, durations };
     let text = "";
     const actions = this.#isPublic ? [] : (await repository.store.actions(name)).toReversed();
     const past = { changes: this.#changesOf(name), results: null, deliveries: null, actions };
@@ -250,7 +245,6 @@ export class Views {
     return check;
   }
 
-  /** The process that serves this. */
   async #monitor(): Promise<MonitorStatus | null> {
     const { store } = this.#sources.repository;
     const run = this.#isPublic ? null : await store.monitorRun();
@@ -377,14 +371,7 @@ function changedLast({ checks, recordOf }: Pick<FeedOptions, "checks" | "recordO
 
 /** A UUID of version 8 (RFC 9562) that is the same for the same text. */
 function idOf(text: string): string {
-  const digits = hashHex(text, 32);
-  const parts = [
-    digits.slice(0, 8),
-    digits.slice(8, 12),
-    `8${digits.slice(13, 16)}`,
-    `8${digits.slice(17, 20)}`,
-  ];
-  return `urn:uuid:${parts.join("-")}-${digits.slice(20)}`;
+  return `urn:uuid:${hashHex(text, 32).replace(/^(.{8})(.{4}).(.{3}).(.{3})/, "$1-$2-8$3-8$4-")}`;
 }
 
 export interface EndpointSources {

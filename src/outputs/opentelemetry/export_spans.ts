@@ -7,7 +7,6 @@ import type { SpanQueue } from "./span_queue.ts";
 /** The spans of a request: some 300 KB. */
 export const SPANS_AT_A_TIME = 512;
 
-/** How an export of spans ended. */
 export interface SpansEnd {
   /** Describes why some of them were not accepted, not redacted; `null`: all were. */
   readonly failure: string | null;

@@ -17,7 +17,6 @@ export interface ExportSources extends Pick<ExportOptions, "version" | "instance
   readonly log: Pick<Log, "warning" | "info">;
   /** The runs whose spans are sent. */
   readonly spans: SpanQueue;
-  /** Gathers the present metrics. */
   values(): Promise<MetricValues>;
   onBug(error: unknown): void;
 }

@@ -38,7 +38,6 @@ export function metricsRequest(resource: Resource, metrics: string): string {
   },"metrics":[${metrics}]}]}]}`;
 }
 
-/** The same with spans. */
 export function spansRequest(resource: Resource, spans: readonly string[]): string {
   return `{"resourceSpans":[{${resourceText(resource)},"scopeSpans":[{${
     scopeText(resource)

@@ -63,7 +63,7 @@ export async function sendOtlp(
     return {
       accepted: false,
       retryable: RETRYABLE_STATUSES.includes(status),
-      reason: `${host} returned status ${status}${afterColon(messageIn(text))}`,
+      reason: `${host} returned status ${status}${afterColon(shortened(parse(text).message))}`,
       retryAfterMs: retryAfterMs(response.header("retry-after"), clock.wallMs()),
     };
   } catch (error) {
@@ -109,10 +109,6 @@ function acceptedOf(text: string, sent: number): OtlpOutcome {
     rejected: Number.isFinite(rejected) ? Math.min(Math.max(rejected, 0), sent) : 0,
     reason: shortened(errorMessage),
   };
-}
-
-function messageIn(text: string): string {
-  return shortened(parse(text).message);
 }
 
 function shortened(message: unknown): string {

@@ -22,10 +22,7 @@ export function describeChannels({ notifications }: Check, config: ChannelsSourc
 
 /** Returns which notifications a channel gets, and when. */
 export function describeFilters(
-  { conditions, events, afterMs, hours, outsideHours, group, atMost, fallback }: Pick<
-    Channel,
-    "conditions" | "events" | "afterMs" | "hours" | "outsideHours" | "group" | "atMost" | "fallback"
-  >,
+  { conditions, events, afterMs, hours, outsideHours, group, atMost, fallback }: Partial<Channel>,
 ): string {
   const parts = [
     ...conditions === undefined ? [] : [`only ${conditions.join(", ")}`],

@@ -19,7 +19,6 @@ import { statusOf } from "../../engine/check_status.ts";
 import type { Check } from "../../domain/check.ts";
 import type { PageWhy } from "../html_report/snapshot.ts";
 
-/** The context of the text of a channel. */
 export interface WhyTextOptions extends Pick<Why, "check" | "agentOutput"> {
   readonly known: KnownCondition;
   readonly nowMs: number;

@@ -25,7 +25,6 @@ import {
 } from "../../engine/why.ts";
 import type { MonitorStatus } from "../json/monitor_fields.ts";
 
-/** The number of shown deliveries of each channel. */
 const DELIVERIES_SHOWN = 3;
 
 export interface WhySources {
