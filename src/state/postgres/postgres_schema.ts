@@ -4,36 +4,7 @@ import { StoreError } from "../../domain/store.ts";
 import { type Migration, newerVersion } from "../sql/tables.ts";
 import type { PostgresClient } from "./postgres_client.ts";
 import { PostgresError, type StatementResult } from "../../shared/postgres/statement_response.ts";
-import {
-  ADD_ACTIONS,
-  ADD_CAUSES,
-  ADD_DELIVERIES,
-  ADD_DURATION_HISTORY,
-  ADD_DURATIONS,
-  ADD_JOURNAL,
-  ADD_METRICS,
-  ADD_RECEIVED,
-  ADD_REPORTS,
-  CREATE_SCHEMA,
-} from "./postgres_tables.ts";
-
-/**
- * The steps from an empty schema to the present tables; `meta` has the number of those that were applied. A released
- * step never changes. A later one adds tables, or columns with a default: members of the version before keep running on
- * them until they are replaced.
- */
-export const POSTGRES_MIGRATIONS: readonly Migration[] = [
-  CREATE_SCHEMA,
-  ADD_JOURNAL,
-  ADD_DELIVERIES,
-  ADD_ACTIONS,
-  ADD_DURATIONS,
-  ADD_REPORTS,
-  ADD_DURATION_HISTORY,
-  ADD_METRICS,
-  ADD_CAUSES,
-  ADD_RECEIVED,
-];
+import { POSTGRES_MIGRATIONS } from "./postgres_tables.ts";
 
 /** Of a schema without our tables: undefined_table, undefined_column. */
 const NONE: ReadonlySet<string> = new Set(["42P01", "42703"]);

@@ -19,6 +19,7 @@ import {
   DURATION_COLUMNS,
   FIRST_TABLES,
   JOURNAL,
+  type Migration,
   REPORTED_RUN,
   REPORTING,
   REPORTS,
@@ -125,43 +126,30 @@ const FILL: Readonly<Record<string, number>> = {
   location_results: 50,
 };
 
-/** Makes the tables of the first version in the schema that the session uses. */
-export const CREATE_SCHEMA: readonly string[] = [
-  "CREATE TABLE meta (schema_version integer NOT NULL)",
-  ...[...FIRST_TABLES, MEMBERS, QUEUES, LOCATION_RESULTS].map(createTable),
-  ...CREATE_INDEXES,
-  "CREATE INDEX outbox_by_channel ON outbox (channel_key, id)",
-  // Each heartbeat reads them.
-  "CREATE INDEX delivery_markers_uncertain ON delivery_markers (check_name) WHERE certain = 0",
-  "INSERT INTO meta (schema_version) VALUES (0)",
-];
-
-export const ADD_JOURNAL: readonly string[] = [addColumn(CHECKS, "journal"), createTable(JOURNAL)];
-
-export const ADD_DELIVERIES: readonly string[] = [createTable(DELIVERIES)];
-
-export const ADD_ACTIONS: readonly string[] = [
-  addColumn(SILENCES, "by_whom"),
-  createTable(ACTIONS),
-  CREATE_ACTIONS_INDEX,
-];
-
-export const ADD_DURATIONS: readonly string[] = DURATION_COLUMNS.map((column) => addColumn(ROLLUPS, column));
-
-export const ADD_REPORTS: readonly string[] = [createTable(REPORTS), createTable(REPORTING)];
-
-export const ADD_DURATION_HISTORY: readonly string[] = [addColumn(CHECKS, "duration_history")];
-
-export const ADD_METRICS: readonly string[] = [
-  addColumn(CHECKS, "metric_hour"),
-  addColumn(ROLLUPS, "metrics"),
-];
-
-export const ADD_CAUSES: readonly string[] = [addColumn(DELIVERIES, "cause")];
-
-export const ADD_RECEIVED: readonly string[] = [
-  createTable(RECEIVED),
-  "CREATE INDEX received_by_agent ON received (agent, id)",
+/**
+ * The steps from an empty schema to the present tables; `meta` has the number of those that were applied. A released
+ * step never changes. A later one adds tables, or columns with a default: members of the version before keep running on
+ * them until they are replaced.
+ */
+export const POSTGRES_MIGRATIONS: readonly Migration[] = [
+  [
+    "CREATE TABLE meta (schema_version integer NOT NULL)",
+    ...[...FIRST_TABLES, MEMBERS, QUEUES, LOCATION_RESULTS].map(createTable),
+    ...CREATE_INDEXES,
+    "CREATE INDEX outbox_by_channel ON outbox (channel_key, id)",
+    // Each heartbeat reads them.
+    "CREATE INDEX delivery_markers_uncertain ON delivery_markers (check_name) WHERE certain = 0",
+    "INSERT INTO meta (schema_version) VALUES (0)",
+  ],
+  [addColumn(CHECKS, "journal"), createTable(JOURNAL)],
+  [createTable(DELIVERIES)],
+  [addColumn(SILENCES, "by_whom"), createTable(ACTIONS), CREATE_ACTIONS_INDEX],
+  DURATION_COLUMNS.map((column) => addColumn(ROLLUPS, column)),
+  [createTable(REPORTS), createTable(REPORTING)],
+  [addColumn(CHECKS, "duration_history")],
+  [addColumn(CHECKS, "metric_hour"), addColumn(ROLLUPS, "metrics")],
+  [addColumn(DELIVERIES, "cause")],
+  [createTable(RECEIVED), "CREATE INDEX received_by_agent ON received (agent, id)"],
 ];
 
 function addColumn({ name, declared }: Declared, added: string): string {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { PostgresPlace } from "../../../src/domain/stores.ts";
 import { StoreError } from "../../../src/domain/store.ts";
 import { PostgresClient } from "../../../src/state/postgres/postgres_client.ts";
-import { POSTGRES_MIGRATIONS } from "../../../src/state/postgres/postgres_schema.ts";
+import { POSTGRES_MIGRATIONS } from "../../../src/state/postgres/postgres_tables.ts";
 import { openPostgresStore } from "../../../src/state/postgres/postgres_store.ts";
 import { createAuthority, createCertificate } from "../../support/certificates.ts";
 import {
