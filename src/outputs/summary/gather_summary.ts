@@ -18,22 +18,7 @@ export interface GatherSummaryOptions extends Omit<SummaryInput, "checks" | "que
     | Pick<Store, "rollupSums" | "changes" | "outbox" | "deliveries" | "journal" | "silences">
     | null;
   /** Those of the config; only active ones count. */
-  readonly checks: readonly (
-    & Pick<
-      ShownCheck,
-      | "name"
-      | "title"
-      | "active"
-      | "tags"
-      | "kind"
-      | "definition"
-      | "schedule"
-      | "timeoutMs"
-      | "locations"
-      | "maintenanceWindows"
-    >
-    & Partial<Pick<Check, "objective" | "connectivity" | "rehearsed">>
-  )[];
+  readonly checks: readonly (ShownCheck & Partial<Pick<Check, "objective" | "connectivity" | "rehearsed">>)[];
   /** Only checks with one of these tags. @default all */
   readonly tags?: readonly string[] | undefined;
   recordOf(name: string): CheckRecord | null;

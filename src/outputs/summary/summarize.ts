@@ -207,7 +207,7 @@ function bounded<T>(items: readonly T[]): Bounded<T> {
   return { items: items.slice(0, ITEMS_MAX), count: items.length };
 }
 
-function nameOf({ name, title }: NamedCheck): NamedCheck {
+export function nameOf({ name, title }: NamedCheck): NamedCheck {
   return { name, title };
 }
 

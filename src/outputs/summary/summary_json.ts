@@ -1,7 +1,7 @@
 import { isoTime, isoTimeOrNull, roundedMs, roundedMsOrNull } from "../../shared/json_values.ts";
 import { monitorFields } from "../json/monitor_fields.ts";
 import { objectiveFields } from "./objectives.ts";
-import type { Bounded, NamedCheck, Outage, Summary } from "./summarize.ts";
+import { type Bounded, nameOf, type Outage, type Summary } from "./summarize.ts";
 import { sentenceOf, summaryText } from "./summary_sections.ts";
 import { type Notification, PLAIN_NOTIFICATION } from "../../domain/outbox.ts";
 import { SUMMARY_NAME } from "../../domain/channel.ts";
@@ -30,14 +30,14 @@ export function summaryFields(summary: Summary): Readonly<Record<string, unknown
     jobs: list(summary.jobs, outageFields),
     causes: list(summary.causes, ({ text, checks, sinceMs }) => ({ text, checks, since: isoTime(sinceMs) })),
     availability: list(availability, (item) => ({
-      ...named(item),
+      ...nameOf(item),
       availability: item.availability,
       down_ms: Math.round(item.downMs),
       observed_ms: Math.round(item.observedMs),
       objective: item.objective === null ? null : objectiveFields(item.objective),
     })),
     slowest: slowest.map((item) => ({
-      ...named(item),
+      ...nameOf(item),
       mean_ms: roundedMs(item.meanMs),
       p50_ms: roundedMsOrNull(item.percentiles?.p50),
       p95_ms: roundedMsOrNull(item.percentiles?.p95),
@@ -47,18 +47,18 @@ export function summaryFields(summary: Summary): Readonly<Record<string, unknown
       previous_p95_ms: roundedMsOrNull(item.previousP95Ms),
     })),
     flapping: list(flapping, (item) => ({
-      ...named(item),
+      ...nameOf(item),
       changes: item.changes,
       flapping: item.isFlapping,
     })),
-    certificates: list(certificates, (item) => ({ ...named(item), expires_at: isoTime(item.expiresAtMs) })),
+    certificates: list(certificates, (item) => ({ ...nameOf(item), expires_at: isoTime(item.expiresAtMs) })),
     rehearsals: list(summary.rehearsals, ({ provenAtMs, isProven, ...item }) => ({
-      ...named(item),
+      ...nameOf(item),
       last_proven_at: isoTimeOrNull(provenAtMs),
       proven: isProven,
     })),
-    unknown: list(stale, (item) => ({ ...named(item), state: item.state, reason: item.reason })),
-    without_data: list(withoutData, (item) => ({ ...named(item), runs: item.runs, reason: item.reason })),
+    unknown: list(stale, (item) => ({ ...nameOf(item), state: item.state, reason: item.reason })),
+    without_data: list(withoutData, (item) => ({ ...nameOf(item), runs: item.runs, reason: item.reason })),
     not_in_config: list(removed, ({ name, lastRunAtMs }) => ({
       name,
       last_run_at: isoTimeOrNull(lastRunAtMs),
@@ -73,13 +73,9 @@ function list<T>({ items, count }: Bounded<T>, toFields: (item: T) => object): o
   return { count, items: items.map(toFields) };
 }
 
-function named({ name, title }: NamedCheck): NamedCheck {
-  return { name, title };
-}
-
 function outageFields(outage: Outage): object {
   return {
-    ...named(outage),
+    ...nameOf(outage),
     condition: outage.condition,
     from: isoTime(outage.fromMs),
     to: outage.end === "recovered" ? isoTime(outage.toMs) : null,
