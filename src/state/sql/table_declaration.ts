@@ -1,7 +1,7 @@
 /** Declares a table once: its columns, with how each is stored; the statements and conversions are made from that. */
 import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
 import { type Condition, type ConditionCounts, CONDITIONS, eachCondition } from "../../domain/condition.ts";
-import { bytes, type Codec, columnText, json, nullable, number } from "../codec.ts";
+import { bytes, type Codec, columnText, json, nullable, number, word } from "../codec.ts";
 
 /** A row as a database gives it, by column. */
 export type Row = Readonly<Record<string, SQLOutputValue>>;
@@ -75,6 +75,10 @@ export function real(name: string, options: FieldOptions = {}): Field<number> {
 
 export function string(name: string): Field<string> {
   return field(name, "TEXT NOT NULL", columnText);
+}
+
+export function oneOf<T extends string>(name: string, words: readonly T[]): Field<T> {
+  return field(name, "TEXT NOT NULL", word(words));
 }
 
 export function stringOrNull(name: string): Field<string | null> {

@@ -70,6 +70,7 @@ import {
   integerOrNull,
   jsonField,
   jsonFieldOrNull,
+  oneOf,
   real,
   reference,
   string,
@@ -285,11 +286,7 @@ export const OUTBOX: Table<QueuedNotification> = table("outbox", {
   sequence: integer("sequence"),
   channelKey: string("channel_key"),
   channelName: string("channel_name"),
-  state: field(
-    "state",
-    "TEXT NOT NULL",
-    word<QueuedNotification["state"]>(["pending", "rejected", "dropped"]),
-  ),
+  state: oneOf("state", ["pending", "rejected", "dropped"]),
   attempts: integer("attempts"),
   nextAttemptAtMs: integer("next_attempt_at_ms"),
   lastFailure: stringOrNull("last_failure"),
@@ -327,11 +324,7 @@ export const CHANNEL_COUNTS: Table<ChannelCount> = table("channel_counts", {
 export const DELIVERIES: Table<LoggedDelivery> = table("deliveries", {
   atMs: integer("at_ms"),
   id: string("key"),
-  outcome: field(
-    "outcome",
-    "TEXT NOT NULL",
-    word<LoggedDelivery["outcome"]>(["accepted", "rejected", "dropped"]),
-  ),
+  outcome: oneOf("outcome", ["accepted", "rejected", "dropped"]),
   check: string("check_name"),
   channelKey: string("channel_key"),
   channelName: string("channel_name"),
@@ -350,7 +343,7 @@ export const DELIVERIES: Table<LoggedDelivery> = table("deliveries", {
 /** Silences, acknowledgements and started maintenance windows of one check, of a tag, or of all (both are NULL). */
 export const SILENCES: Table<Silence> = table("silences", {
   id: string("key"),
-  kind: field("kind", "TEXT NOT NULL", word<Silence["kind"]>(["silence", "acknowledgement", "maintenance"])),
+  kind: oneOf("kind", ["silence", "acknowledgement", "maintenance"]),
   check: stringOrNull("check_name"),
   tag: stringOrNull("tag"),
   fromMs: integer("from_ms"),
@@ -365,11 +358,7 @@ export const ACTIONS: Table<PageAction> = table("actions", {
   id: string("key"),
   atMs: integer("at_ms"),
   check: string("check_name"),
-  action: field(
-    "action",
-    "TEXT NOT NULL",
-    word<PageAction["action"]>(["acknowledge", "silence", "maintenance", "end", "run"]),
-  ),
+  action: oneOf("action", ["acknowledge", "silence", "maintenance", "end", "run"]),
   by: string("by_whom"),
   untilMs: integerOrNull("until_ms"),
   note: string("note"),
