@@ -23,6 +23,7 @@ export const ENGINE: FaultyLayer = {
           "value: attribute, rank: KIND_NAMES.length",
           "value: attribute, rank: -1",
         ],
+        ["two ports that fail are a unit that is stopped", "if (isSole) {", "if (isSole && false) {"],
       ],
     },
     {
@@ -31,9 +32,21 @@ export const ENGINE: FaultyLayer = {
       faults: [
         [
           "a healthy service of one member refutes the common cause at another one",
-          "new AttributeObserver(share.name)",
-          "new AttributeObserver()",
+          "new AttributeObserver(share.name,",
+          "new AttributeObserver(null,",
         ],
+        [
+          "a healthy host of one location refutes the common cause at another one",
+          "share.location?.name);",
+          "null);",
+        ],
+      ],
+    },
+    {
+      file: "src/scheduler/attributes.ts",
+      tests: ["tests/simulation/common_causes_test.ts"],
+      faults: [
+        ["the unit of a process that is gone is unknown", "[...found, ...this.#lastOf(UNIT, last)]", "found"],
       ],
     },
     {

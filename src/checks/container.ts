@@ -10,7 +10,6 @@ import { highestSeverity } from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";
 import type { ContainerParameters } from "../domain/generated/config.ts";
 import { hostAndPortOf, permissionsOfUrl } from "../domain/runtime_permissions.ts";
-import { isLoopback } from "../shared/ip_address.ts";
 import { oneLine, quote, truncate } from "../shared/text.ts";
 import { askJson, fieldsOf, listOf } from "./http/ask_json.ts";
 import { nameFor } from "./targets.ts";
@@ -31,7 +30,7 @@ export const containerKind: CheckKindEntry<"container"> = {
   sharedBy: ({ parameters: { socket, target } }) => ({
     kind: "container host",
     value: target === undefined ? socket : hostAndPortOf(target),
-    isLocal: target === undefined || isLoopback(new URL(target).hostname),
+    host: target === undefined ? null : new URL(target).hostname,
   }),
   warnings: ({ parameters }) => thresholdWarnings(parameters.restarts, ["restarts"]),
   errors: ({ parameters }) => nameErrors(parameters),

@@ -6,6 +6,7 @@ import type { Thresholds } from "../domain/limits.ts";
 import { highestSeverity } from "../domain/condition.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import { firstItems, quote } from "../shared/text.ts";
+import { unitOfControlGroup } from "../shared/unit_name.ts";
 import { readText, UnreadableFileError } from "../shared/regular_file.ts";
 import { createLineSearch } from "./body_pattern.ts";
 import { type Executed, PROCESSES, withExecutable } from "./process_executable.ts";
@@ -51,6 +52,8 @@ interface Process {
   readonly isEnded: boolean;
   readonly ageSeconds: number;
   readonly residentBytes: number;
+  /** The systemd unit; `null`: none. */
+  readonly unit: string | null;
   /** The number and the name of the effective user; empty if they don't matter. */
   readonly users: readonly string[];
   /** The name, or with a pattern the whole command line. */
@@ -63,9 +66,11 @@ async function observeProcess(check: CheckOf<"process">, context: ObserveContext
   signal.throwIfAborted();
   if (system.platform === "windows") return unknownResult("Windows has no ps, which lists the processes");
   const command = commandOf(parameters, system);
+  const isLinux = system.platform === "linux";
   const columns = [
-    ...["pid=", "ppid=", system.platform === "linux" ? "sess=" : "pgid=", "etime=", "rss=", "stat="],
-    ...parameters.user === undefined ? [] : ["uid=", system.platform === "linux" ? "user:64=" : "user="],
+    ...["pid=", "ppid=", isLinux ? "sess=" : "pgid=", "etime=", "rss=", "stat="],
+    ...isLinux ? CONTROL_GROUP : [],
+    ...parameters.user === undefined ? [] : ["uid=", isLinux ? "user:64=" : "user="],
     parameters.pattern === undefined ? "comm=" : "args=",
   ];
   const printed = await runSystemCommand({
@@ -75,7 +80,8 @@ async function observeProcess(check: CheckOf<"process">, context: ObserveContext
   }, context);
   if (typeof printed !== "string") return printed;
   const lines = printed.split("\n").filter((line) => line.trim() !== "");
-  const listed = lines.map((line) => readLine(line, { hasUsers: parameters.user !== undefined }));
+  const hasUsers = parameters.user !== undefined;
+  const listed = lines.map((line) => readLine(line, { hasUsers, hasGroup: isLinux }));
   // Without the process of the monitor itself at least, ps printed something else.
   if (lines.length === 0) return unknownResult(`"${command}" listed no processes`);
   const unread = lines[listed.indexOf(null)];
@@ -93,9 +99,10 @@ async function observeProcess(check: CheckOf<"process">, context: ObserveContext
   if (typeof executed === "string") return unknownResult(executed);
   const { running, unreadable } = executed;
   if (!isDecided(running, { unreadable, parameters })) return unknownResult(describeUnreadable(executed));
-  const result = unreadable.length === 0
-    ? evaluate(running, parameters)
-    : evaluatePartly(executed, parameters);
+  const result = {
+    ...unreadable.length === 0 ? evaluate(running, parameters) : evaluatePartly(executed, parameters),
+    units: [...new Set(running.flatMap(({ unit }) => unit ?? []))],
+  };
   const { user } = parameters;
   if (user !== undefined && all.every(({ users }) => !users.includes(user))) {
     const reason = await describeMissingUser(command, { user, timeoutMs }, context);
@@ -145,6 +152,9 @@ function commandOf({ command }: ProcessParameters, { platform }: Pick<System, "p
 const LINE =
   /^\s*(\d{1,10})\s+(\d{1,10})\s+(\S+)\s+(?:(?:(\d{1,10})-)?(\d{1,8}):)?(\d{1,8}):(\d{1,8})\s+(\d{1,15})\s+(\S+) (.*)$/;
 
+/** The control group, which may have any characters, ends with the id again: procps 3.3.12 has it. */
+const CONTROL_GROUP = ["cgname:128=", "pid="];
+
 /** Number and name of the user, and a text that may have any characters. */
 const REST_WITH_USER = /^\s*(\d{1,10})\s+(\S+) (.*)$/;
 
@@ -152,11 +162,17 @@ const REST_WITH_USER = /^\s*(\d{1,10})\s+(\S+) (.*)$/;
 const AGE_SECONDS_MAX = 1e10;
 
 /** `null`: a line of another form. */
-function readLine(line: string, { hasUsers }: { readonly hasUsers: boolean }): Process | null {
+function readLine(
+  line: string,
+  { hasUsers, hasGroup }: { readonly hasUsers: boolean; readonly hasGroup: boolean },
+): Process | null {
   const found = LINE.exec(line);
   if (found === null) return null;
   const [, id, parentId, group = "", days = 0, hours = 0, minutes, seconds, kibibytes, ...texts] = found;
-  const [state = "", rest = ""] = texts;
+  const [state = "", end = ""] = texts;
+  const groupEnd = hasGroup ? `${end} `.indexOf(` ${id} `) : 0;
+  if (groupEnd === -1) return null;
+  const rest = hasGroup ? end.slice(groupEnd + ` ${id} `.length) : end;
   const parts = hasUsers ? REST_WITH_USER.exec(rest) : [rest, rest];
   if (parts === null) return null;
   const ageSeconds = ((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * 60 + Number(seconds);
@@ -167,6 +183,7 @@ function readLine(line: string, { hasUsers }: { readonly hasUsers: boolean }): P
     isEnded: state.startsWith("Z"),
     ageSeconds: ageSeconds > AGE_SECONDS_MAX ? 0 : ageSeconds,
     residentBytes: Number(kibibytes) * 1024,
+    unit: unitOfControlGroup(end.slice(0, groupEnd).trim()),
     users: parts.slice(1, -1),
     text: parts.at(-1)?.trim() ?? "",
   };

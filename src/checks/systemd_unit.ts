@@ -3,6 +3,7 @@ import type { SystemdUnitParameters } from "../domain/generated/config.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { type Condition, highestSeverity } from "../domain/condition.ts";
 import { firstItems } from "../shared/text.ts";
+import { UNIT_NAME } from "../shared/unit_name.ts";
 import { runSystemCommand } from "./system_command.ts";
 import { evaluateMeasures, thresholdWarnings } from "./thresholds.ts";
 import { nameFor } from "./targets.ts";
@@ -12,7 +13,7 @@ export const systemdUnitKind: CheckKindEntry<"systemd_unit"> = {
   limit: "process",
   target: {
     form: "UNIT",
-    claims: ({ text }) => UNIT.test(text),
+    claims: ({ text }) => UNIT_NAME.test(text),
     parametersOf: ({ text }) => ({ unit: text }),
     nameOf: ({ text }) => nameFor(text.replace(/\.service$/, "")),
     subjectsOf: ({ parameters: { unit } }) => [`unit ${unit.includes(".") ? unit : `${unit}.service`}`],
@@ -22,9 +23,6 @@ export const systemdUnitKind: CheckKindEntry<"systemd_unit"> = {
   warnings: ({ parameters }) => thresholdWarnings(parameters.restarts, ["restarts"]),
   requiredPermissions: ({ parameters }) => ({ run: [commandOf(parameters)] }),
 };
-
-/** The types of units (systemd.unit(5)). */
-const UNIT = /^[\w:.\\@-]+\.(?:service|socket|device|mount|automount|swap|target|path|timer|slice|scope)$/;
 
 async function observeSystemdUnit(
   check: CheckOf<"systemd_unit">,
@@ -125,6 +123,7 @@ function evaluate(all: readonly Unit[], parameters: SystemdUnitParameters): Chec
     detail: lines.length > UNITS_SHOWN_MAX ? lines.join("\n") : "",
     metrics: { units: units.length, units_unexpected: wrong.length, ...restarts.metrics },
     performanceData: "",
+    ...!isPattern && { units: units.map(({ id }) => id) },
   };
 }
 

@@ -36,6 +36,7 @@ import { hideInAddress } from "./credentials.ts";
 import { didYouMean, nearest } from "./nearest.ts";
 import { parseRange } from "../shared/decimal.ts";
 import { holdsSecret } from "./placeholders.ts";
+import { isUnit } from "../shared/unit_name.ts";
 import { isLocationName, LOCATION_NAME } from "../shared/location_name.ts";
 import { type Problem, quoteValue } from "./problem.ts";
 import { childOf, type FormattedValue, isObject, type Schema, type SchemaReader } from "./schema_view.ts";
@@ -151,6 +152,7 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   template_key: findChoiceProblem,
   include: checkInclude,
   tag: checkKnown,
+  unit: rule(isUnit, "is not a systemd unit, expected one such as nginx.service"),
   location: ({ value, written }) =>
     isLocationName(String(value)) ? null : { message: `is ${quoteValue(written)}, ${LOCATION_NAME}` },
   channel_name: checkKnown,

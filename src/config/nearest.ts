@@ -12,15 +12,22 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   let best: string | undefined;
   let bestDistance = (word.length <= 3 ? 1 : Math.max(2, Math.floor(word.length / 3))) + 1;
   const lower = word.toLowerCase();
+  const letters = lettersOf(lower);
   for (const candidate of candidates) {
     // Each additional or missing letter is a change, so the length alone excludes most words.
     if (Math.abs(candidate.length - word.length) > bestDistance + 1) continue;
-    const found = distance(lower, candidate.toLowerCase());
+    const other = candidate.toLowerCase();
+    // Exchanged letters are one change.
+    const found = distance(lower, other) - (lettersOf(other) === letters ? 1 : 0);
     if (found < bestDistance) [best, bestDistance] = [candidate, found];
   }
   if (best !== undefined || word.length < 3) return best;
   return candidates.find((candidate) => candidate.toLowerCase().includes(word.toLowerCase())) ??
     candidates.find((candidate) => isShortened(word.toLowerCase(), candidate.toLowerCase()));
+}
+
+function lettersOf(word: string): string {
+  return [...word].sort().join("");
 }
 
 /** Returns a hint with the candidate that was probably meant, shown in quotes; `undefined`: none is near. */

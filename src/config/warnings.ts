@@ -78,6 +78,12 @@ function warnOfSchedules(
       const message = `is ${quoteValue(combined)}, which is inactive and left out`;
       warn(name, ["parameters", "checks", index], message);
     }
+    const isUnnoted = check.agent !== undefined || check.locations !== undefined || check.invert ||
+      combinedChecks(check).length > 0;
+    if (check.unit !== undefined && isUnnoted) {
+      const message = 'has no effect with "locations" or "invert", on a group, or on what an agent reports';
+      warn(name, ["unit"], message);
+    }
     if (action !== undefined && action.after > threshold) {
       const message =
         `is ${action.after}, more than the threshold ${threshold}, so the problem is sent first`;

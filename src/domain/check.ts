@@ -150,6 +150,8 @@ export interface CheckResult {
   readonly report?: ReportId;
   /** An agent reported it, so late that it counts for the history alone. @default false */
   readonly isLate?: boolean;
+  /** The systemd units of what it found. @default unknown */
+  readonly units?: readonly string[];
   /** Too few locations have reported lately, so that an earlier `ok` is no longer known. @default false */
   readonly isSilent?: boolean;
 }
@@ -184,6 +186,7 @@ export type AttributeKind =
   | "certificate"
   | "file system"
   | "container host"
+  | "unit"
   | "host"
   | "address"
   | "port"
@@ -194,8 +197,8 @@ export type AttributeKind =
 export interface Attribute {
   readonly kind: AttributeKind;
   readonly value: string;
-  /** Whether it is another one at each machine, such as a socket. */
-  readonly isLocal: boolean;
+  /** The host that has it; `null`: this machine. */
+  readonly host: string | null;
 }
 
 /** What a run depended on, in short words without secrets, such as `address 192.0.2.7`; see `src/engine/causes.ts`. */

@@ -9,6 +9,8 @@ export interface WorkShare {
   readonly prunes: boolean;
   /** The name of this member. Absent: there are no others. */
   readonly name?: string;
+  /** Its location; `null` without one. */
+  readonly location?: { readonly name: string | null };
   /** Requests the others to run a check at once. Absent: there are none. */
   callFor?(check: string, why: EarlyLook["why"]): void;
 }

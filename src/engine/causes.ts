@@ -5,8 +5,9 @@
  * - A run suspects what may have caused its failure, and knows what worked; see `src/scheduler/attributes.ts`.
  * - A cause explains problems that began close together. A check has at most one: that of the most checks, then the
  *   narrowest one, in the order of {@linkcode KINDS}, then the first by name.
- * - Of a wide attribute, three narrower ones must fail: two hosts that fail are no network, and two names no resolver. So
- *   two faults at a time are never taken for one.
+ * - Of a wide attribute, three narrower ones must fail: two hosts that fail are no network, and two names no resolver. Of
+ *   a unit, a check must fail that suspects nothing else: two ports that fail are no stopped unit. So two faults at a time
+ *   are never taken for one.
  * - Checks that a dependency suppresses are left out: `depends_on` decides about them.
  */
 import type { AttributeKind, Check, RunAttributes } from "../domain/check.ts";
@@ -34,6 +35,10 @@ interface Kind {
   describe(value: string, targets: readonly string[]): string;
   /** The kind of which three must fail. @default the checks alone count */
   readonly of?: AttributeKind;
+  /** Whether one of the checks must have no suspect of another kind. @default false */
+  readonly isSole?: boolean;
+  /** Which failures make it a cause. @default three checks */
+  readonly required?: string;
 }
 
 /** The kinds of attributes, the narrowest first. A server that did not respond suspects its address and its port. */
@@ -45,12 +50,25 @@ const KINDS: Readonly<Record<AttributeKind, Kind>> = {
       `all use the file system ${value.replace(/^-?\d+/, () => `of ${commonDirectory(targets)}`)}`,
   },
   "container host": { describe: (value) => `all run on the container host ${value}` },
+  "unit": {
+    describe: (value) => `all belong to the systemd unit ${value}`,
+    isSole: true,
+    required: "three checks are required, one of them with no other suspect",
+  },
   "host": { describe: (value) => `all resolve the name ${value}` },
   "address": { describe: (value) => `all connect to ${value}` },
   "port": { describe: (value) => `all connect to ${value}` },
-  "network": { describe: (value) => `all connect to the network ${value}`, of: "address" },
+  "network": {
+    describe: (value) => `all connect to the network ${value}`,
+    of: "address",
+    required: "three addresses are required",
+  },
   "location": { describe: (value) => `all fail at the location ${value}` },
-  "resolver": { describe: (value) => `all resolve names with the resolver ${value}`, of: "host" },
+  "resolver": {
+    describe: (value) => `all resolve names with the resolver ${value}`,
+    of: "host",
+    required: "three names are required",
+  },
 };
 const KIND_NAMES = Object.keys(KINDS) as readonly AttributeKind[];
 
@@ -197,6 +215,8 @@ export interface ExplainedSuspect {
   readonly unconfirmed: number;
   /** A check with which it worked since; `null`: none. */
   readonly refutedBy: string | null;
+  /** Which failures make it a cause. */
+  readonly required: string;
 }
 
 /** Returns the common cause of a failing check, and its suspects; `null`: it does not fail, or has no suspect. */
@@ -212,6 +232,7 @@ export function explainCause(name: string, options: CausesOptions): ExplainedCau
         failing: others.filter(({ isConfirmed }) => isConfirmed).map((one) => one.name).sort(byText),
         unconfirmed: others.filter(({ isConfirmed }) => !isConfirmed).length,
         refutedBy: refutersOf(attribute, sinceMs, options).toArray().sort(byText)[0] ?? null,
+        required: partsOf(attribute).kind?.required ?? "three checks are required",
       };
     }),
   };
@@ -327,7 +348,11 @@ function together(checks: readonly Failing[]): readonly (readonly Failing[])[] {
 
 function isEnough({ attribute, checks }: Candidate): boolean {
   if (checks.length < CHECKS_MIN) return false;
-  const narrower = partsOf(attribute).kind?.of;
+  const { of: narrower, isSole = false } = partsOf(attribute).kind ?? {};
+  if (isSole) {
+    const rank = rankOf(attribute);
+    return checks.some(({ suspected }) => suspected.every((word) => rankOf(word) === rank));
+  }
   if (narrower === undefined) return true;
   const values = new Set(
     checks.flatMap(({ suspected }) => suspected.filter((word) => word.startsWith(`${narrower} `))),

@@ -1,10 +1,11 @@
 /**
  * What a run depends on: the parts of the machine that a check uses are wrapped, and note which resolver, address, port,
- * certificate, file system or container host a run used, and how far it came. `src/engine/causes.ts` compares them.
+ * certificate, file system, container host or systemd unit a run used, and how far it came. `src/engine/causes.ts`
+ * compares them.
  *
  * Whatever responded is no suspect: a refused connection leaves the port, a wrong response the port and its certificate.
  */
-import type { Attribute, AttributeKind, LocationVote, RunAttributes } from "../domain/check.ts";
+import type { Attribute, AttributeKind, Check, LocationVote, RunAttributes } from "../domain/check.ts";
 import type { ObserveContext } from "../domain/check_kind.ts";
 import type { Condition } from "../domain/condition.ts";
 import type {
@@ -20,10 +21,11 @@ import type {
 import type { Files } from "../domain/files.ts";
 import type { OutgoingRequest, Requests } from "../domain/requests.ts";
 import { hostAndPort } from "../domain/runtime_permissions.ts";
+import { type CheckRecord, isEdited } from "../domain/store.ts";
 import type { Host } from "../domain/system.ts";
 import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import { hasAnswered, isOwnFailure, NO_NAME_SERVER } from "../shared/failure_words.ts";
-import { canonicalAddress, isLoopback } from "../shared/ip_address.ts";
+import { canonicalAddress, isLoopback, isPrivate } from "../shared/ip_address.ts";
 import { MINUTE_MS } from "../shared/time_units.ts";
 
 type RunSystem = ObserveContext["system"];
@@ -67,6 +69,10 @@ interface EndedRun {
   readonly host: string | null;
   /** Another attribute, which the kind of the check knows; `null`: none. */
   readonly shared: Attribute | null;
+  /** The systemd unit that the config names; `null`: none. */
+  readonly unit: string | null;
+  /** Those that the run found. */
+  readonly units: readonly string[];
   /** Those of the last run, for a failure before anything was observed. */
   readonly last: RunAttributes | undefined;
 }
@@ -78,11 +84,12 @@ export class AttributeObserver {
     { readonly addresses: readonly string[]; readonly untilMs: number }
   >();
   readonly #machine: string | null;
+  readonly #location: string | null;
   #resolver: { readonly name: string; readonly untilMs: number } | null = null;
 
-  /** Members compare their attributes: those that are local have the name of the machine. `null`: there are none. */
-  constructor(machine: string | null = null) {
-    this.#machine = machine;
+  /** Members compare their attributes: those that are local have the name of the machine, or of its location. */
+  constructor(machine: string | null = null, location: string | null = null) {
+    [this.#machine, this.#location] = [machine, location];
   }
 
   /** Wraps the parts of the machine that a run uses; `own` is for what only the attributes need. */
@@ -95,6 +102,7 @@ export class AttributeObserver {
     }[] = [];
     const devices: number[] = [];
     let hasProcess = false;
+    let isProxied = false;
     const note = (target: ConnectionTarget, tls: TlsExpectations | null): Contact => {
       const address = target.address?.address ?? canonicalAddress(bare(target.host));
       const contact: Contact = {
@@ -107,7 +115,11 @@ export class AttributeObserver {
     const observed: RunSystem = {
       ...system,
       connections: noteConnections(system.connections, note),
-      requests: noteRequests(system.requests, { note, hasProxy: hasProxy(system) }),
+      requests: noteRequests(system.requests, {
+        note,
+        hasProxy: hasProxy(system),
+        onProxied: () => isProxied = true,
+      }),
       dns: noteQuestions(
         system.dns,
         (question) => questions.length < CONTACTS_MAX && questions.push(question),
@@ -124,25 +136,30 @@ export class AttributeObserver {
     };
     return {
       system: observed,
-      finish: async ({ condition, host, shared, last }, signal) => {
-        if (hasProcess && host === null && contacts.length + questions.length === 0) return undefined;
-        using deadline = startDeadline(system.clock, LATER_TIMEOUT_MS, signal);
-        const reading: Reading = { system: own, isOk: condition === "ok", signal: deadline.signal };
+      finish: async ({ condition, host, shared, unit, units, last }, signal) => {
+        const isOk = condition === "ok";
         const words = new Words();
+        // A failure of a proxy, or of this machine itself, is none of the unit.
+        if (!isProxied && !contacts.some(({ isOwn }) => isOwn)) {
+          const found = (unit === null ? units : [unit]).map((one) => this.#here(one));
+          const known = new Set(isOk || unit !== null ? found : [...found, ...this.#lastOf(UNIT, last)]);
+          for (const one of known.size > UNITS_MAX ? [] : known) words.add(UNIT, one, !isOk);
+        }
+        if (hasProcess && host === null && contacts.length + questions.length === 0) return words.attributes;
+        using deadline = startDeadline(system.clock, LATER_TIMEOUT_MS, signal);
+        const reading: Reading = { system: own, isOk, signal: deadline.signal };
         if (host !== null) {
           const contact = note({ host, port: 0 }, null);
           contact.reached = condition === "ok" ? "answer" : null;
           contact.hasFailed = condition !== "ok";
         }
-        if (shared !== null) words.add(shared.kind, this.#here(shared.value, shared.isLocal), !reading.isOk);
+        if (shared !== null) words.add(shared.kind, this.#ofHost(shared.value, shared.host), !reading.isOk);
         const isSuspect = suspects(contacts, reading.isOk);
         for (const contact of contacts.filter(({ isOwn }) => !isOwn)) {
           await this.#addContact(contact, { words, isSuspect: isSuspect(contact), reading });
         }
         for (const { server, name, reason } of questions) {
-          const resolver = server === null
-            ? await this.#resolverOf(reading)
-            : this.#here(server, isLoopback(server));
+          const resolver = server === null ? await this.#resolverOf(reading) : this.#ofHost(server, server);
           const isSilent = reason !== null && NO_ANSWER.test(reason);
           words.add("resolver", resolver, isSilent && !reading.isOk);
           if (!isSilent) words.add("host", name, !reading.isOk);
@@ -151,7 +168,7 @@ export class AttributeObserver {
         if (contacts.length + questions.length === 0 && !hasProcess) {
           const [device] = devices;
           const fileSystems = device === undefined
-            ? lastFileSystems(last).filter((one) => one === this.#here(one.replace(/ .*/s, "")))
+            ? this.#lastOf(FILE_SYSTEM, last)
             : [this.#here(String(device))];
           for (const one of fileSystems) words.add(FILE_SYSTEM, one, !reading.isOk);
         }
@@ -160,8 +177,21 @@ export class AttributeObserver {
     };
   }
 
-  #here(value: string, isLocal = true): string {
-    return isLocal && this.#machine !== null ? `${value} on ${this.#machine}` : value;
+  #here(value: string): string {
+    return this.#machine === null ? value : `${value} on ${this.#machine}`;
+  }
+
+  /** Another site may have the same private address; `null`: of this machine. */
+  #ofHost(value: string, host: string | null): string {
+    if (host === null || isLoopback(host)) return this.#here(value);
+    return this.#location !== null && isPrivate(bare(host)) ? `${value} at ${this.#location}` : value;
+  }
+
+  /** Returns the values of a kind in the last run, if it was on this machine: what is gone now was there. */
+  #lastOf(kind: AttributeKind, last: RunAttributes | undefined): readonly string[] {
+    return [...last?.suspected ?? [], ...last?.worked ?? []]
+      .filter((word) => word.startsWith(`${kind} `)).map((word) => word.slice(kind.length + 1))
+      .filter((value) => value === this.#here(value.replace(/ .*/s, "")));
   }
 
   async #addContact(
@@ -192,10 +222,9 @@ export class AttributeObserver {
     if (isSuspect) await reachFurther(contact, reading);
     for (const one of addresses) {
       const isUnreached = isSuspect && contact.reached !== "answer";
-      const isLocal = isLoopback(one);
-      words.add("address", this.#here(one, isLocal), isUnreached);
-      if (!isLocal) words.add("network", networkOf(one), isUnreached);
-      if (port !== 0) words.add("port", this.#here(hostAndPort(one, port), isLocal), isSuspect);
+      words.add("address", this.#ofHost(one, one), isUnreached);
+      if (!isLoopback(one)) words.add("network", this.#ofHost(networkOf(one), one), isUnreached);
+      if (port !== 0) words.add("port", this.#ofHost(hostAndPort(one, port), one), isSuspect);
     }
     if (contact.fingerprint !== null) words.add("certificate", contact.fingerprint, isSuspect);
   }
@@ -225,8 +254,8 @@ export class AttributeObserver {
     if (this.#resolver === null || this.#resolver.untilMs <= nowMs) {
       const servers = await dns.machineServers();
       const hosts = servers.map(({ host }) => host);
-      const isLocal = hosts.length === 0 || hosts.some(isLoopback);
-      const name = this.#here(hosts.join(", ") || "of this machine", isLocal);
+      const host = hosts.find(isLoopback) ?? hosts.find((one) => isPrivate(bare(one))) ?? hosts[0] ?? null;
+      const name = this.#ofHost(hosts.join(", ") || "of this machine", host);
       this.#resolver = { name, untilMs: nowMs + FRESH_MS };
     }
     return this.#resolver.name;
@@ -254,6 +283,11 @@ async function reachFurther(contact: Contact, { system: { connections }, signal 
       noteFailure(contact, connections.explain(error, target, "connecting"));
     }
   }
+}
+
+/** Returns the attributes of the last run of a check, unless it was edited since. */
+export function lastAttributes(check: Check, record: Pick<CheckRecord, "last">): RunAttributes | undefined {
+  return isEdited(check, record) ? undefined : record.last?.attributes;
 }
 
 /** Returns the locations that a check depended on. One of them is a suspect only if the check is ok at another. */
@@ -293,14 +327,9 @@ class Words {
 }
 
 const FILE_SYSTEM = "file system";
-
-/** A file system that is gone is the one of the last run. */
-function lastFileSystems(last: RunAttributes | undefined): readonly string[] {
-  return [...last?.suspected ?? [], ...last?.worked ?? []].filter((word) =>
-    word.startsWith(`${FILE_SYSTEM} `)
-  )
-    .map((word) => word.slice(FILE_SYSTEM.length + 1));
-}
+const UNIT = "unit";
+/** What is in more units is of none. */
+const UNITS_MAX = 4;
 
 /** Without a failed contact, the last one returned what was not expected. */
 function suspects(contacts: readonly Contact[], isOk: boolean): (contact: Contact) => boolean {
@@ -373,13 +402,20 @@ function fingerprintOf(facts: CertificateFacts | null): string | null {
 
 function noteRequests(
   requests: Requests,
-  { note, hasProxy }: { readonly note: Note; readonly hasProxy: boolean },
+  { note, hasProxy, onProxied }: {
+    readonly note: Note;
+    readonly hasProxy: boolean;
+    onProxied(): void;
+  },
 ): Requests {
   return {
     ...requests,
     async send(request, signal) {
       // A proxy resolves the name, and connects.
-      if (hasProxy && request.connection === undefined) return await requests.send(request, signal);
+      if (hasProxy && request.connection === undefined) {
+        onProxied();
+        return await requests.send(request, signal);
+      }
       const contact = noteRequest(request, note);
       try {
         const response = await requests.send(request, signal);

@@ -31,7 +31,7 @@ import {
   withoutSecrets,
 } from "./run_checks.ts";
 import { SuppressedChecks } from "./suppressed_checks.ts";
-import { AttributeObserver } from "./attributes.ts";
+import { AttributeObserver, lastAttributes } from "./attributes.ts";
 
 interface RecordedPassOptions extends
   Pick<
@@ -57,6 +57,8 @@ interface RecordedPassOptions extends
   readonly commonCauses: boolean;
   /** The name of this machine among those that share the state; `null`: it is not shared. */
   readonly machine: string | null;
+  /** The location of this machine among them; `null`: none. */
+  readonly location: string | null;
   /** Called for each check that is asked for. */
   onResult(result: Result, entry: Decided): void;
   onBug(error: unknown): void;
@@ -91,8 +93,8 @@ export class RecordedPass {
       conditionOf: (name) => this.#conditionOf(name),
       ...isKept && { memoryOf: (name) => this.#recordOf(name).last?.memory ?? null },
       ...isKept && options.commonCauses && {
-        attributes: new AttributeObserver(options.machine),
-        attributesOf: (name) => this.#recordOf(name).last?.attributes,
+        attributes: new AttributeObserver(options.machine, options.location),
+        attributesOf: (check) => lastAttributes(check, this.#recordOf(check.name)),
       },
       traceOf: (check) => {
         if (options.tracesAll) return "full";

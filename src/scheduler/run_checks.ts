@@ -68,7 +68,7 @@ export interface RunOptions {
   /** Notes what runs depend on. @default that is not noted */
   readonly attributes?: AttributeObserver;
   /** Returns the attributes of the last run of a check. @default unknown */
-  attributesOf?(check: string): RunAttributes | undefined;
+  attributesOf?(check: Check): RunAttributes | undefined;
   /** Returns how much of a run is traced; `null`: nothing. @default nothing */
   traceOf?(check: Check): TraceDepth | null;
   /** Receives the steps of runs. @default nothing does */
@@ -204,7 +204,10 @@ export async function runCheck(check: Check, options: RunOptions): Promise<Resul
       condition: checkResult.condition,
       host: entry.reachedBy?.(check) ?? null,
       shared: entry.sharedBy?.(check) ?? null,
-      last: options.attributesOf?.(check.name),
+      // Reports and the conditions of other checks are no facts about it.
+      unit: check.agent === undefined && combinedChecks(check).length === 0 ? check.unit ?? null : null,
+      units: checkResult.units ?? [],
+      last: options.attributesOf?.(check),
     }, signal);
   const isTraced = traced !== null && (depth === "full" || checkResult.condition !== "ok");
   if (isTraced) await traced.finish(signal);

@@ -31,7 +31,7 @@ import {
   type RunOptions,
   withoutSecrets,
 } from "./run_checks.ts";
-import { AttributeObserver } from "./attributes.ts";
+import { AttributeObserver, lastAttributes } from "./attributes.ts";
 import { connectivityOf } from "./connectivity.ts";
 import { REPORT_MARGIN_MS } from "../engine/overdue.ts";
 import { nextRunAfter, withOverdue } from "./next_run.ts";
@@ -183,7 +183,7 @@ export class Scheduler {
     const after = this.#after.bind(this);
     this.#options = options;
     this.#share = share;
-    this.#attributes = new AttributeObserver(share.name);
+    this.#attributes = new AttributeObserver(share.name, share.location?.name);
     this.#config = config;
     this.#common = this.#commonTo(config);
     this.#time = createScheduleTime(clock);
@@ -612,7 +612,7 @@ export class Scheduler {
       connectivity: connectivityOf({ connectivity }, this.#network),
       ...commonCauses && {
         attributes: this.#attributes,
-        attributesOf: (name) => this.#recordOf(name).last?.attributes,
+        attributesOf: (check) => lastAttributes(check, this.#recordOf(check.name)),
       },
       ...this.#options.jobs !== null && { memoryOf: (name) => this.#recordOf(name).last?.memory ?? null },
       traceOf: (check) => mayConfirmProblem(check, this.#recordOf(check.name)) ? "brief" : null,

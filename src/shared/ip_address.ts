@@ -14,6 +14,15 @@ export function isLoopback(host: string): boolean {
   return /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i.test(host);
 }
 
+/** RFC 1918, 3927, 4193 and 4291. */
+const PRIVATE =
+  /^(?:10\.|172\.(?:1[6-9]|2\d|3[01])\.|192\.168\.|169\.254\.|f[cd][\da-f]{2}:|fe[89ab][\da-f]:)/i;
+
+/** Returns whether an IP address is one that each site may have: private, unique local or link-local. */
+export function isPrivate(address: string): boolean {
+  return PRIVATE.test(address);
+}
+
 const FORM = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+|localhost)):(\d{1,5})$/i;
 
 /** Parses an IP address or `localhost` with a port, such as `127.0.0.1:9797` or `[::1]:9797`; `null`: invalid. */

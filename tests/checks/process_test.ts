@@ -21,11 +21,20 @@ function observePrinted(
   system: Partial<ObserveContext["system"]> = {},
   signal?: AbortSignal,
 ): Promise<CheckResult> {
-  const processes = { run: () => Promise.resolve(endOf(lines.join("\n"))) };
+  const printed = system.platform === "darwin" ? lines : lines.map((line) => withControlGroup(line));
+  const processes = { run: () => Promise.resolve(endOf(printed.join("\n"))) };
   return observeCheck({ kind: "process", parameters: { ...LIMITS, ...parameters } }, {
     system: { processes, ...system },
     ...signal !== undefined && { signal },
   });
+}
+
+/** Adds what only `ps` of Linux prints: the control group, and the id once more. */
+function withControlGroup(line: string, cgname = "-"): string {
+  return line.replace(
+    /^ *(\d+)( +\S+){5} +/,
+    (head, id) => `${head}${cgname.padEnd(128)} ${id.padStart(7)} `,
+  );
 }
 
 function endOf(stdout: string, { code = 0, stderr = "" } = {}): ProcessEnd {
@@ -105,6 +114,31 @@ Deno.test("process leaves out the monitor, what it started, and the commands tha
   await t.step("with a name, without the commands that started it", async () => {
     const countOf = async (name: string) => (await observe({ name }, "bash")).metrics["count"];
     assert.deepEqual([await countOf("check_nginx"), await countOf("bash")], [0, 1]);
+  });
+});
+
+Deno.test("process finds the systemd units of the processes", async (t) => {
+  const table = `
+    a service          | 0::/system.slice/nginx.service                  | nginx.service
+    an instance        | 0::/system.slice/system-getty.slice/getty@tty1.service | getty@tty1.service
+    what is below it   | 0::/system.slice/pg@15-main.service/worker 1    | pg@15-main.service
+    a container        | 0::/system.slice/docker-0fab.scope/init         | docker-0fab.scope
+    units of a container | 0::/machine.slice/systemd-nspawn@a.service/payload/system.slice/b.service | systemd-nspawn@a.service
+    a session          | 0::/user.slice/user-1000.slice/session-3.scope  | session-3.scope
+    a unit of a user   | 0::/user.slice/user-1000.slice/user@1000.service/app.slice/sync.service | user@1000.service/sync.service
+    version 1          | systemd:/system.slice/nginx.service,4:memory:/other.service | nginx.service
+    both versions      | 4:memory:/other.service,0::/system.slice/nginx.service | nginx.service
+    from a container   | 0::/../../system.slice/nginx.service            | nginx.service
+    a cut name         | 0::/system.slice/nginx.servic                   |
+    no unit            | 0::/lxc.payload.a/system.slice/nginx.service    |
+    another controller | 4:memory:/system.slice/nginx.service            |
+    none               | -                                               | `;
+  await testTable(t, table, async (_, cgname, unit) => {
+    const lines = LINES.map((line) => withControlGroup(line, cgname));
+    const processes = { run: () => Promise.resolve(endOf(lines.join("\n"))) };
+    const { units, output } = await observePrinted([], { name: "nginx" }, { processes });
+    assert.deepEqual(units, unit === "" ? [] : [unit]);
+    assert.match(output, /^count 2; /);
   });
 });
 
@@ -197,7 +231,7 @@ Deno.test("process calls no count ok for a user that does not exist", async (t) 
     "that is a number": ["1234", missing, "ok: count 0"],
   };
   await testRows(t, rows, async ([user, stderr, expected]) => {
-    const list = "  100     1   100       00:09   2048 S        0 root      nginx";
+    const list = withControlGroup("  100     1   100       00:09   2048 S        0 root      nginx");
     const processes: ObserveContext["system"]["processes"] = {
       run: ({ arguments: words }) =>
         Promise.resolve(words.includes("-A") ? endOf(list) : endOf("", { code: 1, stderr })),

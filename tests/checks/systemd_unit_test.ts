@@ -46,8 +46,9 @@ Deno.test("systemd_unit compares the state of a unit and its restarts with the e
   await testTable(t, table, async (_, name, parameters, expected) => {
     const unit = `${name}.service`;
     const given = { unit, ...fieldsOf<Partial<SystemdUnitParameters>>(parameters) };
-    const { condition, output } = await observe(given, await recordedUnit(unit));
+    const { condition, output, units } = await observe(given, await recordedUnit(unit));
     assert.equal(`${condition}: ${output}`, expected);
+    assert.deepEqual(units, [unit]);
   });
   await t.step("the metrics have the threshold", async () => {
     const text = await recordedUnit("flap.service");
@@ -73,8 +74,8 @@ Deno.test("systemd_unit checks all loaded units that a pattern matches", async (
     const { condition, output } = await observe({ unit: "*", state: "not_failed" }, text);
     assert.match(`${condition}: ${output}`, expected);
   });
-  const { metrics } = await observe({ unit: "*", state: "not_failed" }, recorded);
-  assert.deepEqual([metrics["units"], metrics["units_unexpected"]], [4, 2]);
+  const { metrics, units } = await observe({ unit: "*", state: "not_failed" }, recorded);
+  assert.deepEqual([metrics["units"], metrics["units_unexpected"], units], [4, 2, undefined]);
   assert.equal((await observe({ unit: "*" }, many.join("\n\n"))).detail.split("\n").length, 8);
 });
 

@@ -16,6 +16,7 @@ Deno.test("nearest() finds the intended word for a misspelled one", async (t) =>
       ["pth", parameters, "path"],
       ["http", kinds, "http_request"],
       ["tset", kinds, "test"],
+      ["knid", ["unit", "kind"], "kind"],
       ["ping", kinds, undefined],
       ["x", keys, undefined],
       ["anything", [], undefined],

@@ -102,10 +102,16 @@ Deno.test("findCauses() finds one cause of each of 1,000 random faults with thre
     if (fault.kind === "network" || fault.kind === "resolver") {
       const values = new Set(affected.map((name) => {
         const probe = topology.probes.get(name);
-        if (probe === undefined || "path" in probe) return "";
+        if (probe === undefined || !("host" in probe)) return "";
         return fault.kind === "network" ? probe.host : probe.name;
       }));
       if (values.size < 3) continue;
+    }
+    if (fault.kind === "unit") {
+      const probes = affected.flatMap((name) => topology.probes.get(name) ?? []);
+      if (!probes.some((probe) => "processOf" in probe)) continue;
+      // The others fail with their port alone.
+      if (probes.some((probe) => "host" in probe && !probe.namesUnit)) continue;
     }
     assert.equal(causes.size, affected.length < 3 ? 0 : 1, where);
     const [cause] = causes;

@@ -1,4 +1,4 @@
-/** A small world of hosts, names, certificates and file systems with faults, in which checks run. */
+/** A small world of hosts, names, certificates, file systems and systemd units with faults, in which checks run. */
 import { type Check, type Result } from "../../src/domain/check.ts";
 import type { ObserveContext } from "../../src/domain/check_kind.ts";
 import type {
@@ -26,11 +26,15 @@ export type Probe =
     readonly name: string | null;
     readonly port: number;
     readonly certificate: string | null;
+    /** The systemd unit that listens; `null`: none. */
+    readonly unit: string | null;
+    readonly namesUnit: boolean;
   }
-  | { readonly path: string; readonly device: number };
+  | { readonly path: string; readonly device: number }
+  | { readonly processOf: string };
 
 export type Fault =
-  | { readonly kind: "host" | "network" | "name" | "certificate"; readonly of: string }
+  | { readonly kind: "host" | "network" | "name" | "certificate" | "unit"; readonly of: string }
   | { readonly kind: "resolver" }
   | { readonly kind: "service"; readonly of: string; readonly how: "refused" | "wrong" }
   | { readonly kind: "disk"; readonly of: string }
@@ -63,23 +67,28 @@ export function randomTopology(random: Random): Topology {
   }));
   const certificates = ["a", "b", "c"].slice(0, int(random, 1, 3));
   const devices = [1, 2, 3].slice(0, int(random, 1, 3));
+  const units = ["a.service", "b.service", "c.service"].slice(0, int(random, 1, 3));
   const probes = new Map<string, Probe>();
-  const servers = new Map<string, string>();
+  const servers = new Map<string, { readonly certificate: string; readonly unit: string | null }>();
   for (let index = int(random, 6, 40); index > 0; index--) {
     const { address, names, ports } = pick(random, hosts);
     const port = pick(random, ports);
     const name = random.next() < 0.6 ? pick(random, names) : null;
     const key = `${address}:${port}`;
-    if (!servers.has(key)) servers.set(key, pick(random, certificates));
+    const server = servers.get(key) ??
+      { certificate: pick(random, certificates), unit: random.next() < 0.5 ? pick(random, units) : null };
+    servers.set(key, server);
     const device = pick(random, devices);
     const page = random.next() < 0.5 ? "common" : "own";
-    const certificate = port === 443 ? servers.get(key) ?? null : null;
-    const isFile = random.next() < 0.2;
+    const certificate = port === 443 ? server.certificate : null;
+    const kind = random.next();
     probes.set(
       `check ${index}`,
-      isFile
+      kind < 0.1
+        ? { processOf: pick(random, units) }
+        : kind < 0.3
         ? { path: `/mnt/${device}/file ${index}`, device }
-        : { page, host: address, name, port, certificate },
+        : { page, host: address, name, port, certificate, unit: server.unit, namesUnit: random.next() < 0.8 },
     );
   }
   const faults: readonly Fault[] = [
@@ -99,6 +108,7 @@ export function randomTopology(random: Random): Topology {
     ...certificates.map((of): Fault => ({ kind: "certificate", of })),
     { kind: "resolver" },
     ...devices.map((of): Fault => ({ kind: "disk", of: String(of) })),
+    ...units.map((of): Fault => ({ kind: "unit", of })),
   ];
   return { probes, faults };
 }
@@ -106,7 +116,8 @@ export function randomTopology(random: Random): Topology {
 /** Returns whether a check fails with a fault alone. */
 export function isAffected(probe: Probe, fault: Fault): boolean {
   if ("path" in probe) return fault.kind === "disk" && fault.of === String(probe.device);
-  const { host, name, port, certificate, page } = probe;
+  if ("processOf" in probe) return fault.kind === "unit" && fault.of === probe.processOf;
+  const { host, name, port, certificate, page, unit } = probe;
   switch (fault.kind) {
     case "host":
       return host === fault.of;
@@ -122,6 +133,8 @@ export function isAffected(probe: Probe, fault: Fault): boolean {
       return name !== null;
     case "certificate":
       return certificate === fault.of;
+    case "unit":
+      return unit === fault.of;
     case "disk":
       return false;
   }
@@ -162,6 +175,8 @@ export function isCausedBy(attribute: string, fault: Fault, { probes, faults }: 
         attribute.startsWith("port ");
     case "disk":
       return attribute === `file system ${fault.of}`;
+    case "unit":
+      return attribute === `unit ${fault.of}` || attribute.startsWith("port ");
   }
 }
 
@@ -186,7 +201,9 @@ export class World {
     this.running = new Map(
       [...topology.probes].map(([name, probe]) => [
         name,
-        "path" in probe
+        "processOf" in probe
+          ? checkOf("process", {} as never, { name })
+          : "path" in probe
           ? checkOf("file", { path: probe.path, asWarning: false, conditionOnMissing: "critical" } as never, {
             name,
             target: probe.path,
@@ -229,7 +246,11 @@ export class World {
     const before = this.recordOf(name);
     const observed = this.#observer.start(this.#system, this.#system);
     const condition = await this.#probe(probe, observed.system) ? "ok" : "critical";
-    const ended = { condition, host: null, shared: null, last: before.last?.attributes } as const;
+    const ended = {
+      ...{ condition, host: null, shared: null, last: before.last?.attributes } as const,
+      unit: "host" in probe && probe.namesUnit ? probe.unit : null,
+      units: "processOf" in probe && condition === "ok" ? [probe.processOf] : [],
+    };
     const attributes = await observed.finish(ended, new AbortController().signal);
     const result: Pick<Result, "attributes"> = attributes === undefined ? {} : { attributes };
     const record: CheckRecord = {
@@ -250,9 +271,13 @@ export class World {
     this.#records.set(name, record);
   }
 
-  async #probe(probe: Probe, { connections, files }: ObserveContext["system"]): Promise<boolean> {
+  async #probe(probe: Probe, { connections, files, processes }: ObserveContext["system"]): Promise<boolean> {
     const { signal } = new AbortController();
     try {
+      if ("processOf" in probe) {
+        await processes.run({} as never, signal);
+        return !this.#has((fault) => isAffected(probe, fault));
+      }
       if ("path" in probe) {
         await files.stat(probe.path);
         return !this.#has((fault) => isAffected(probe, fault));
@@ -281,7 +306,7 @@ export class World {
       const found = [...this.#topology.probes.values()].find((probe) =>
         "host" in probe && probe.port === port && (probe.name ?? probe.host) === host
       );
-      if (found === undefined || "path" in found) throw new Error(`No server ${host}:${port}`);
+      if (found === undefined || !("host" in found)) throw new Error(`No server ${host}:${port}`);
       return found;
     };
     const reach = (target: ConnectionTarget, tls: TlsExpectations | undefined): void => {
@@ -291,7 +316,8 @@ export class World {
         if ((fault.kind === "host" || fault.kind === "network") && isAffected(probe, fault)) {
           throw new Error("Connection timed out (os error 110)");
         }
-        if (fault.kind === "service" && fault.how === "refused" && isAffected(probe, fault)) {
+        const isRefused = fault.kind === "unit" || fault.kind === "service" && fault.how === "refused";
+        if (isRefused && isAffected(probe, fault)) {
           throw new Error("Connection refused (os error 111)");
         }
       }
@@ -329,6 +355,7 @@ export class World {
         },
         explain: explainConnectionError,
       },
+      processes: { run: () => Promise.resolve({} as never) },
       files: {
         ...memory.files,
         stat: (path) => {

@@ -24,6 +24,7 @@ function fail(error: unknown): never {
 function passOf(options: Partial<RecordedPassOptions> & Pick<RecordedPassOptions, "active" | "repository">) {
   return new RecordedPass({
     machine: null,
+    location: null,
     system: { ...createMemorySystem(), clock: createRealClock() },
     directory: "/",
     limiters: createLimiters({ process: 1, network: 1 }),

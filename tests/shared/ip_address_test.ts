@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { canonicalAddress, isLoopback } from "../../src/shared/ip_address.ts";
+import { canonicalAddress, isLoopback, isPrivate } from "../../src/shared/ip_address.ts";
 
 Deno.test("canonicalAddress() returns the canonical form of an IP address, and null for anything else", () => {
   const rows: Readonly<Record<string, string | null>> = {
@@ -27,5 +27,36 @@ Deno.test("isLoopback() is true for addresses of this machine alone", () => {
     const host of ["0.0.0.0", "::", "192.0.2.1", "127.0.0.1.example", "127.example", "::ffff:127.0.0.1", ""]
   ) {
     assert.ok(!isLoopback(host), host);
+  }
+});
+
+Deno.test("isPrivate() is true for addresses that each site may have", () => {
+  for (
+    const address of [
+      "10.0.0.5",
+      "172.16.0.1",
+      "172.31.9.9",
+      "192.168.1.1",
+      "169.254.0.1",
+      "fd00::1",
+      "fe80::1",
+      "febf::1",
+    ]
+  ) {
+    assert.ok(isPrivate(address), address);
+  }
+  for (
+    const address of [
+      "100.64.0.1",
+      "172.15.0.1",
+      "172.32.0.1",
+      "192.0.2.1",
+      "110.0.0.1",
+      "2001:db8::fd00",
+      "fec0::1",
+      "fd::1",
+    ]
+  ) {
+    assert.ok(!isPrivate(address), address);
   }
 });

@@ -1,6 +1,6 @@
 /** Problems with a common cause are one message. */
 import assert from "node:assert/strict";
-import { simulate } from "../../testing/simulation/mod.ts";
+import { simulate, type World } from "../../testing/simulation/mod.ts";
 import type { Receivers } from "../../testing/simulation/receivers.ts";
 
 const START = "2026-03-02 21:55";
@@ -123,6 +123,61 @@ simulate("containers of one host that are all gone have it as their cause", {
     // The first result of all is sent before the others have run.
     const text = textsOf("chat", receivers).at(-1) ?? "";
     assert.match(text, /all run on the container host docker\.example:2375, and no healthy check does: /);
+  },
+});
+
+/** Prints what `ps` does while so many processes of nginx run. */
+function listNginx(count: number): (world: World) => void {
+  const process = (id: number, rest: string): string => `${id} 1 ${id} 01:00 900 S 0::/${rest}`;
+  const lines = [
+    process(1, "init.scope 1 systemd"),
+    ...Array.from(
+      { length: count },
+      (_, index) => process(200 + index, `system.slice/nginx.service ${200 + index} nginx`),
+    ),
+  ];
+  return (world) =>
+    void world.machine().commands.set("/usr/bin/ps", () => ({ stdout: `${lines.join("\n")}\n` }));
+}
+
+simulate("a process and servers of a systemd unit that is stopped are one message that names it", {
+  start: START,
+  config: {
+    channels: { chat: LINE },
+    checks: {
+      nginx: { kind: "process", parameters: { name: "nginx" } },
+      port: {
+        kind: "tcp_connect",
+        unit: "nginx.service",
+        parameters: { host: "10.0.0.7", port: 443 },
+      },
+      web: page("", { unit: "nginx.service" }),
+      other: OTHER,
+    },
+  },
+  servers: OUTAGE,
+  actions: {
+    [START]: listNginx(2),
+    "22:00": listNginx(0),
+    "22:05": async (world) => {
+      const { stdout } = await world.machine().run("why", "web");
+      assert.match(
+        stdout,
+        /^cause: 3 checks fail since .*: all belong to the systemd unit nginx\.service, and/m,
+      );
+    },
+    "22:10": listNginx(2),
+  },
+  until: "22:20",
+  expect: { chat: "any" },
+  finally: (_, receivers) => {
+    const [problem = "", recovery = "", ...others] = textsOf("chat", receivers);
+    assert.deepEqual(others, []);
+    assert.match(
+      problem,
+      /^\["problem 3 checks are down since .*: all belong to the systemd unit nginx\.service, and no healthy check does: /,
+    );
+    assert.match(recovery, /^\["recovery 3 checks are up again: /);
   },
 });
 

@@ -53,30 +53,43 @@ test("a problem that a member sent alone is followed by its recovery, if the mem
   assert.ok(problems.length > 0);
 });
 
-test("the loopback address of each member is another one: a healthy one does not refute a common cause", async (installation) => {
+test("a loopback address of each member, and a private one of each location, are other ones: a healthy one does not refute a common cause", async (installation) => {
   const { world, names, hook } = installation;
   const failing = new Set<string>();
-  world.network.add("127.0.0.1", {
-    respond: ({ machine }) => ({ status: failing.has(machine) ? 500 : 200 }),
+  for (const host of ["127.0.0.1", "10.0.0.5"]) {
+    world.network.add(host, {
+      respond: ({ machine }) => ({ status: failing.has(machine) ? 500 : 200 }),
+    });
+  }
+  const checkOf = (host: string) => ({
+    kind: "http_request",
+    parameters: { request: { target: `http://${host}/` } },
+    notifications: [hook.channel],
   });
-  const parameters = { request: { target: "http://127.0.0.1/" } };
-  const check = { kind: "http_request", parameters, notifications: [hook.channel] };
+  const local = [...names, ...names.map((name) => `api ${name}`)];
+  const site = local.map((name) => `site ${name}`);
   installation.writeConfig({
-    checks: Object.fromEntries(
-      [...names, ...names.map((name) => `api ${name}`)].map((name) => [name, check]),
-    ),
+    checks: Object.fromEntries([
+      ...local.map((name) => [name, checkOf("127.0.0.1")]),
+      ...site.map((name) => [name, checkOf("10.0.0.5")]),
+    ]),
   });
-  const members = [installation.start("a"), installation.start("b")];
+  const members = [["a", "paris"], ["b", "rome"]].map(([member = "", location = ""]) =>
+    installation.start(member, "--location", location)
+  );
   await world.advance(60_000);
   failing.add("a");
   await world.advance(30_000);
   const problems = hook.distinct.map(({ check }) => check);
-  assert.ok(problems.length >= 3 && problems.length < 2 * names.length, String(problems));
-  const { stdout } = await installation.run("why", problems[0] ?? "");
-  assert.match(
-    stdout,
-    /^cause: \d+ checks fail since .*: all connect to 127\.0\.0\.1:80 on a, and no healthy/m,
-  );
+  for (const [some, place] of [[local, "127.0.0.1:80 on a"], [site, "10.0.0.5:80 at paris"]] as const) {
+    const found = problems.filter((name) => some.includes(name));
+    assert.ok(found.length >= 3 && found.length < some.length, String(problems));
+    const { stdout } = await installation.run("why", found[0] ?? "");
+    assert.match(
+      stdout,
+      new RegExp(`^cause: \\d+ checks fail since .*: all connect to ${place}, and no healthy`, "m"),
+    );
+  }
   await installation.stop(...members);
 });
 

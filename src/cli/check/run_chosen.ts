@@ -67,6 +67,7 @@ export async function runChosen(
     connectivity: connectivityOf(config),
     commonCauses: config.commonCauses,
     machine: shared === null ? null : settings.member ?? system.hostName(),
+    location: shared === null ? null : settings.location,
     limiters: createLimiters({ process: settings.concurrency }),
     signal: stop.signal,
     ...options.located !== null && { runner: options.located.runner({ isDue: settings.due }) },

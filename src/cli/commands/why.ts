@@ -207,8 +207,8 @@ function causeOf({ cause: explained }: Why, timeZone: string): readonly string[]
   return [
     "no common cause with other checks:",
     ...suspects.map((suspect) => {
-      const { attribute, refutedBy } = suspect;
-      const why = refutedBy === null ? "three checks are required" : `it works for ${quoteValue(refutedBy)}`;
+      const { attribute, refutedBy, required } = suspect;
+      const why = refutedBy === null ? required : `it works for ${quoteValue(refutedBy)}`;
       return `- ${attribute}: ${describeOthers(suspect)}; ${why}`;
     }),
   ];

@@ -17,7 +17,7 @@ const pattern1 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$", "u");
 const schema25 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
 const schema24 = {"kind":1,"parameters":1,"channel":1,"checks":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1,"common_causes":1,"group":1};
 const schema28 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"duration":1,"locations":1,"notifications":1};
-const schema46 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"duration":1,"locations":1,"notifications":1,"depends_on":1,"action":1,"invert":1,"connectivity":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
+const schema46 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"duration":1,"locations":1,"notifications":1,"depends_on":1,"action":1,"invert":1,"connectivity":1,"unit":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
 const schema27 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"time_zone":1,"heartbeat":1,"report_to":1,"agents":1,"connectivity":1,"common_causes":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"opentelemetry":1,"listen":1,"channels":1,"summary":1,"checks":1};
 export function validate_type_string_minLength_1(data, instancePath = ""){
 let vErrors = null;
@@ -1693,42 +1693,48 @@ vErrors = add(vErrors, {instancePath:instancePath+"/connectivity",keyword:"type"
 errors++;
 }
 }
+if(data.unit !== undefined){
+if(typeof data.unit !== "string"){
+vErrors = add(vErrors, {instancePath:instancePath+"/unit",keyword:"type",params:{type: "string"}});
+errors++;
+}
+}
 if(data.for_each !== undefined){
-let data22 = data.for_each;
-if(!data22 || typeof data22 != "object"){
+let data23 = data.for_each;
+if(!data23 || typeof data23 != "object"){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"type",params:{type: ["object","array"]}});
 errors++;
 }
-if(Array.isArray(data22)){
-if(data22.length < 1){
+if(Array.isArray(data23)){
+if(data23.length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"minItems",params:{limit: 1}});
 errors++;
 }
-const len1 = data22.length;
+const len1 = data23.length;
 for(let i1=0; i1<len1; i1++){
-let data23 = data22[i1];
-if(data23 && typeof data23 == "object" && !Array.isArray(data23)){
-if(Object.keys(data23).length < 1){
+let data24 = data23[i1];
+if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
+if(Object.keys(data24).length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"minProperties",params:{limit: 1}});
 errors++;
 }
-for(const key1 in data23){
-const _errs32 = errors;
+for(const key1 in data24){
+const _errs34 = errors;
 if(typeof key1 === "string"){
 if(!pattern3.test(key1)){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key1});
 errors++;
 }
 }
-var valid5 = _errs32 === errors;
+var valid5 = _errs34 === errors;
 if(!valid5){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"propertyNames",params:{propertyName: key1}});
 errors++;
 }
 }
-for(const key2 in data23){
-let data24 = data23[key2];
-if(((typeof data24 !== "string") && (!((typeof data24 == "number") && (isFinite(data24))))) && (typeof data24 !== "boolean")){
+for(const key2 in data24){
+let data25 = data24[key2];
+if(((typeof data25 !== "string") && (!((typeof data25 == "number") && (isFinite(data25))))) && (typeof data25 !== "boolean")){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1+"/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: ["string","number","boolean"]}});
 errors++;
 }
@@ -1740,36 +1746,36 @@ errors++;
 }
 }
 }
-if(data22 && typeof data22 == "object" && !Array.isArray(data22)){
-if(Object.keys(data22).length < 1){
+if(data23 && typeof data23 == "object" && !Array.isArray(data23)){
+if(Object.keys(data23).length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"minProperties",params:{limit: 1}});
 errors++;
 }
-for(const key3 in data22){
-const _errs36 = errors;
+for(const key3 in data23){
+const _errs38 = errors;
 if(typeof key3 === "string"){
 if(!pattern3.test(key3)){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key3});
 errors++;
 }
 }
-var valid7 = _errs36 === errors;
+var valid7 = _errs38 === errors;
 if(!valid7){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"propertyNames",params:{propertyName: key3}});
 errors++;
 }
 }
-for(const key4 in data22){
-let data25 = data22[key4];
-if(Array.isArray(data25)){
-if(data25.length < 1){
+for(const key4 in data23){
+let data26 = data23[key4];
+if(Array.isArray(data26)){
+if(data26.length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"minItems",params:{limit: 1}});
 errors++;
 }
-const len2 = data25.length;
+const len2 = data26.length;
 for(let i2=0; i2<len2; i2++){
-let data26 = data25[i2];
-if(((typeof data26 !== "string") && (!((typeof data26 == "number") && (isFinite(data26))))) && (typeof data26 !== "boolean")){
+let data27 = data26[i2];
+if(((typeof data27 !== "string") && (!((typeof data27 == "number") && (isFinite(data27))))) && (typeof data27 !== "boolean")){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1")+"/" + i2,keyword:"type",params:{type: ["string","number","boolean"]}});
 errors++;
 }
@@ -1789,15 +1795,15 @@ errors = vErrors.length;
 }
 }
 if(data.kind !== undefined){
-let data28 = data.kind;
-if(!((((((((((((((((((((((((((((data28 === "test") || (data28 === "script")) || (data28 === "file_timestamp")) || (data28 === "file")) || (data28 === "log")) || (data28 === "http_request")) || (data28 === "tcp_connect")) || (data28 === "tls_certificate")) || (data28 === "disk_space")) || (data28 === "memory")) || (data28 === "load")) || (data28 === "network_interface")) || (data28 === "dns_lookup")) || (data28 === "domain_expiry")) || (data28 === "websocket")) || (data28 === "grpc_health")) || (data28 === "ntp")) || (data28 === "mysql_query")) || (data28 === "postgres_query")) || (data28 === "redis_command")) || (data28 === "ping")) || (data28 === "process")) || (data28 === "systemd_unit")) || (data28 === "container")) || (data28 === "job")) || (data28 === "group")) || (data28 === "rehearsal")) || (data28 === "reported"))){
+let data29 = data.kind;
+if(!((((((((((((((((((((((((((((data29 === "test") || (data29 === "script")) || (data29 === "file_timestamp")) || (data29 === "file")) || (data29 === "log")) || (data29 === "http_request")) || (data29 === "tcp_connect")) || (data29 === "tls_certificate")) || (data29 === "disk_space")) || (data29 === "memory")) || (data29 === "load")) || (data29 === "network_interface")) || (data29 === "dns_lookup")) || (data29 === "domain_expiry")) || (data29 === "websocket")) || (data29 === "grpc_health")) || (data29 === "ntp")) || (data29 === "mysql_query")) || (data29 === "postgres_query")) || (data29 === "redis_command")) || (data29 === "ping")) || (data29 === "process")) || (data29 === "systemd_unit")) || (data29 === "container")) || (data29 === "job")) || (data29 === "group")) || (data29 === "rehearsal")) || (data29 === "reported"))){
 vErrors = add(vErrors, {instancePath:instancePath+"/kind",keyword:"enum",params:{}});
 errors++;
 }
 }
 if(data.parameters !== undefined){
-let data29 = data.parameters;
-if(!(data29 && typeof data29 == "object" && !Array.isArray(data29))){
+let data30 = data.parameters;
+if(!(data30 && typeof data30 == "object" && !Array.isArray(data30))){
 vErrors = add(vErrors, {instancePath:instancePath+"/parameters",keyword:"type",params:{type: "object"}});
 errors++;
 }

@@ -345,6 +345,8 @@ export interface Check {
   readonly invert: boolean;
   /** Whether a failure counts only while the servers of `connectivity` respond. Default: checks over the network of targets other than this machine. */
   readonly connectivity?: boolean;
+  /** The systemd unit of this machine that the check is about: if it stops, the failures of its checks are one message. Checks of the kinds `systemd_unit` and `process` find theirs. */
+  readonly unit?: string;
   /** Makes several checks of this one: lists of values, of which every combination makes a check, or a list of objects with values. `${each:KEY}` is replaced by the value, in the name and in every text. */
   readonly forEach?: { readonly [name: string]: readonly (string | number | boolean)[] } | readonly ({ readonly [name: string]: string | number | boolean })[];
   /** Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`. */

@@ -373,6 +373,7 @@ export interface CheckSettings {
   readonly action?: Action | undefined;
   readonly invert?: boolean | undefined;
   readonly connectivity?: boolean | undefined;
+  readonly unit?: string | undefined;
   readonly for_each?: { readonly [name: string]: readonly (string | number | boolean)[] } | readonly ({ readonly [name: string]: string | number | boolean })[] | undefined;
   readonly timeout?: number | string | undefined;
 }
