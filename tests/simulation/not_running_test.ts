@@ -90,7 +90,7 @@ simulate(
     actions: {
       "22:29": async (world) => {
         assert.match(fileOf(world, "monitor.prom"), /^monitor_running 1$/m);
-        assert.match(await textOf(world, "status"), /; monitor running for 33 min .*\n$/);
+        assert.match(await textOf(world, "status"), /; monitor running for 3[34] min.*\n$/);
         assert.equal(await textOf(world, "report", "-o", "own.html", "web"), "");
         assert.match(fileOf(world, "own.html"), /^<!doctype html>[^]*<h3>web<\/h3>/);
         assert.doesNotMatch(fileOf(world, "own.html"), /<h3>db<\/h3>/);

@@ -227,7 +227,7 @@ simulate("a check that comes back begins like a new one, but keeps its history",
   },
 });
 
-for (const [condition, after] of [["ok", ["22:40-23:00 recovery web ok"]], ["critical", []]] as const) {
+for (const [condition, after] of [["ok", ["22:40-23:20 recovery web ok"]], ["critical", []]] as const) {
   simulate(`an end that was not sent is dropped if the check comes back and is ${condition}`, {
     start: START,
     config: BEFORE,
@@ -237,6 +237,7 @@ for (const [condition, after] of [["ok", ["22:40-23:00 recovery web ok"]], ["cri
       "22:10": [{ config: { checks: { other: {} } } }, "reload"],
       "22:20": [{ config: BEFORE }, "reload"],
     },
+    until: "23:20",
     expect: { chat: ["22:00 problem web critical", ...after] },
     log: [/not delivered to chat/],
   });
