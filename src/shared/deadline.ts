@@ -98,7 +98,6 @@ const TIMERS = 20;
 interface StallSafeTimeoutOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** Makes the error when time is up. */
   late(): Error;
 }
 

@@ -77,7 +77,6 @@ export function parseRange(text: string): Range | null {
   return isEmpty ? null : { text, from, to, isInverted: sign === "@" };
 }
 
-/** Compares a decimal number with every digit, since the runtime's numbers are exact up to 2^53 only. */
 export function violatesRange(value: string, { from, to, isInverted }: Range): boolean {
   const isWithin = (from === null || compareDecimals(value, from) >= 0) &&
     (to === null || compareDecimals(value, to) <= 0);

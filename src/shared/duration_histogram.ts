@@ -17,7 +17,6 @@ export const NO_RUNS: Histogram = Array.from({ length: BUCKETS }, () => 0);
 /** Made once: each run has one. */
 const OF_ONE_RUN: readonly Histogram[] = NO_RUNS.map((_, bucket) => NO_RUNS.with(bucket, 1));
 
-/** Returns the histogram of one run. */
 export function histogramOf(durationMs: number): Histogram {
   let bucket = 0;
   while (durationMs > (BOUNDS_MS[bucket] ?? Infinity)) bucket++;
@@ -34,7 +33,6 @@ export interface Percentiles {
   readonly p99: number;
 }
 
-/** The runs of a time, their histogram, and the duration of the longest one. */
 interface Durations {
   readonly runs: number;
   readonly durations: Histogram;

@@ -2,13 +2,11 @@ import type { IncomingResponse } from "../domain/requests.ts";
 
 interface BodyStart {
   readonly text: string;
-  /** Whether it is the whole body. */
   readonly isWhole: boolean;
   /** Why no more could be read; `null`: it was enough. */
   readonly failure: unknown;
 }
 
-/** Reads the start of a body, up to a number of bytes. */
 export async function readStart(
   response: Pick<IncomingResponse, "read">,
   bytesMax: number,

@@ -90,7 +90,6 @@ interface Span {
   readonly end: number;
 }
 
-/** Hides spans; those that overlap are one. */
 function hide(text: string, spans: readonly Span[]): string {
   const joined: Span[] = [];
   for (const { start, end } of spans.toSorted((one, other) => one.start - other.start)) {
@@ -128,7 +127,6 @@ function findSpans({ text, isCut }: Whole, automaton: SecretAutomaton, read: Rea
   const spans: Span[] = [];
   const marks = positionsIn(text, REDACTED);
   const begins = automaton.begins;
-  /** The paths that end at a position. */
   const waiting = new Map<number, Path[]>();
   const wait = (path: Path, end: number): void => {
     const paths = waiting.get(end);
@@ -190,7 +188,6 @@ function findSpans({ text, isCut }: Whole, automaton: SecretAutomaton, read: Rea
   }
 }
 
-/** Where the last units of a path begin. */
 function startOf(path: Path, length: number): number {
   let first = path;
   for (let count = 1; count < length && first.before !== null; count++) first = first.before;
@@ -207,7 +204,6 @@ function cutAfter({ text, isCut }: Whole, position: number): number | null {
   return isCutEscape(rest) ? position + rest.length : null;
 }
 
-/** All positions in the occurrences of a part. */
 function positionsIn(text: string, part: string): ReadonlySet<number> {
   const positions = new Set<number>();
   for (let start = text.indexOf(part); start >= 0; start = text.indexOf(part, start + part.length)) {

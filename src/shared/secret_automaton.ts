@@ -10,7 +10,6 @@ export class SecretAutomaton {
   /** Small numbers of the units that occur. */
   readonly #ids = new Map<number, number>();
   readonly #parents: Int32Array;
-  /** The last unit of each node, by its number. */
   readonly #lastIds: Int32Array;
   readonly #depths: Int32Array;
   readonly #failures: Int32Array;
@@ -95,7 +94,6 @@ export class SecretAutomaton {
     return place;
   }
 
-  /** Sets the failure links, those of short nodes first. */
   #link(size: number): void {
     const nodes = new Int32Array(size - 1);
     const places = new Int32Array(this.#depths.reduce((most, depth) => Math.max(most, depth), 0) + 1);

@@ -92,7 +92,6 @@ export function fillTemplate(
   });
 }
 
-/** The field that a text consists of; `undefined` if it is anything else. */
 export function onlyFieldOf(template: string): TemplateField | undefined {
   const [, name = ""] = /^\{\{([^{}]*)\}\}$/.exec(template) ?? [];
   return templateFieldOf(name.trim());
@@ -145,7 +144,6 @@ function breakMentions(value: string): string {
 /** Makes a value of well-formed text safe for the place where it goes. */
 export type Escape = (value: string) => string;
 
-/** As in a JSON string, without its quotes. */
 function escapeJson(value: string): string {
   return JSON.stringify(value).slice(1, -1);
 }
@@ -200,7 +198,6 @@ export const CHOOSING_FIELDS: Readonly<Partial<Record<TemplateField, readonly st
   test: ["true", "false"],
 };
 
-/** The key of the value that is chosen if no other is. */
 export const ANY_VALUE = "*";
 
 type Fields = Readonly<Record<TemplateField, string>>;

@@ -18,7 +18,6 @@ export function truncateBytes(text: string, bytesMax: number): string {
   return `${decoder.decode(bytes.subarray(0, end))}…`;
 }
 
-/** Returns whether a byte is a further one of a character (RFC 3629). */
 function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0b1100_0000) === 0b1000_0000;
 }
@@ -35,7 +34,6 @@ export function oneLine(text: string, lengthMax = 200): string {
   return truncate(line, lengthMax);
 }
 
-/** Returns the first items of a list, and how many more there are. */
 export function firstItems(items: readonly string[], countMax: number): readonly string[] {
   const rest = items.length - countMax;
   return rest > 0 ? [...items.slice(0, countMax), `and ${rest} more`] : items;
@@ -50,7 +48,6 @@ export function lastLines(text: string): string {
   return lines.slice(-LINES_MAX).join("\n").slice(-CHARACTERS_MAX).toWellFormed();
 }
 
-/** Longer texts are truncated. */
 export const QUOTED_LENGTH_MAX = 200;
 
 /** Quotes a foreign text on one line. Invisible characters become escapes: they may be the only difference. */
@@ -157,7 +154,6 @@ export function jsonLine(value: unknown): string {
   return `${jsonText(value)}\n`;
 }
 
-/** Decodes a part of a URL; a part with a broken escape is returned as it is. */
 export function decodeComponent(text: string): string {
   try {
     return decodeURIComponent(text);

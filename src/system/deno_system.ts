@@ -113,21 +113,11 @@ export function createHost(): Host {
   const pending = new Map<string, Promise<FileSystemFacts>>();
   return {
     // A call that hangs occupies a thread of the runtime for ever, so it is joined instead of repeated.
-    fileSystem: (path) => {
-      const running = pending.get(path);
-      if (running !== undefined) return running;
-      const started = readFileSystem(path).finally(() => pending.delete(path));
-      pending.set(path, started);
-      return started;
-    },
+    fileSystem: (path) =>
+      pending.getOrInsertComputed(path, () => readFileSystem(path).finally(() => pending.delete(path))),
     memory: () => {
-      const { available, total, swapFree, swapTotal } = Deno.systemMemoryInfo();
-      return {
-        availableBytes: available,
-        totalBytes: total,
-        swapUsedBytes: swapTotal - swapFree,
-        swapTotalBytes: swapTotal,
-      };
+      const { available: availableBytes, total: totalBytes, swapFree, swapTotal } = Deno.systemMemoryInfo();
+      return { availableBytes, totalBytes, swapUsedBytes: swapTotal - swapFree, swapTotalBytes: swapTotal };
     },
     loadAverages: () => {
       const [one = 0, five = 0, fifteen = 0] = Deno.loadavg();
@@ -151,7 +141,6 @@ async function readFileSystem(path: string): Promise<FileSystemFacts> {
   };
 }
 
-/** The permissions of this process, and cached facts that require one to read. */
 type Granted = Permissions & Pick<System, "environment" | "mayReadEnvironment" | "hostName">;
 
 /** Values that were read once are cached, whether their class is dropped or not. */
@@ -215,7 +204,6 @@ export function lazyPart<Part extends object>(
   return Object.fromEntries(forwarded) as Part;
 }
 
-/** The process's standard input, as a terminal gives it: line by line. */
 function createTerminalInput(): TerminalInput {
   const decoder = new TextDecoder();
   let text = "";

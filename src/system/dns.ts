@@ -34,7 +34,6 @@ export function createDns(clock: Clock): Dns {
   };
 }
 
-/** A message has its length before it. */
 const LENGTH_BYTES = 2;
 
 async function askServer(
@@ -65,7 +64,6 @@ async function askServer(
   }
 }
 
-/** Reads one message; `null`: the connection was closed before its end. */
 async function readMessage(connection: Deno.Conn): Promise<Uint8Array | null> {
   const buffer = new Uint8Array(LENGTH_BYTES + 65_535);
   let size = 0;

@@ -54,7 +54,6 @@ const IS_RESPONSE = 0x8000;
 const IS_TRUNCATED = 0x0200;
 const ERROR_CODE = 0x000f;
 
-/** Parses the records in a response, or returns the reason why there are none. */
 export function decodeResponse(
   message: Uint8Array,
   query: DnsQuery,
@@ -189,7 +188,6 @@ class MessageReader {
     return new MessageReader(this.#bytes, from, this.#at);
   }
 
-  /** The same part from its beginning. */
   again(): MessageReader {
     return new MessageReader(this.#bytes, this.#start, this.#end);
   }

@@ -47,7 +47,6 @@ async function readBeginning(path: string, bytesMax: number): Promise<Uint8Array
 
 const PART_BYTES = 64 * 1024;
 
-/** How long some megabytes may take. */
 const READ_MS_MAX = 10_000;
 
 async function readPart(
@@ -67,7 +66,6 @@ async function readPart(
   return { id: `${dev}:${ino}`, sizeBytes: size, bytes };
 }
 
-/** Reads so many bytes, or fewer at the end of a file. */
 async function readUpTo(file: Deno.FsFile, bytesMax: number): Promise<Uint8Array> {
   const buffer = new Uint8Array(bytesMax);
   let filled = 0;
@@ -161,22 +159,23 @@ async function openLocked(path: string): Promise<Deno.FsFile> {
 async function putInPlace(path: string, write: (temporaryPath: string) => Promise<void>): Promise<void> {
   const temporaryPath = temporaryPathOf(path);
   // The file of a killed process, or another user's link, is never written through.
-  await removeIfThere(temporaryPath);
+  await unlessMissing(Deno.remove(temporaryPath));
   try {
     await write(temporaryPath);
     await Deno.rename(temporaryPath, path);
   } catch (error) {
     // The first error is the relevant one.
-    await removeIfThere(temporaryPath).catch(() => {});
+    await Deno.remove(temporaryPath).catch(() => {});
     throw error;
   }
 }
 
-async function removeIfThere(path: string): Promise<void> {
+async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
   try {
-    await Deno.remove(path);
+    return await work;
   } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
   }
 }
 
@@ -184,13 +183,8 @@ async function removeIfThere(path: string): Promise<void> {
 export function createStoreFiles(clock: Clock): StoreFiles {
   return {
     look: async (path) => {
-      try {
-        const info = await inTime(Deno.lstat(path), clock);
-        return { kind: kindOf(info), sizeBytes: info.size, ownerId: info.uid };
-      } catch (error) {
-        if (error instanceof Deno.errors.NotFound) return null;
-        throw error;
-      }
+      const info = await unlessMissing(inTime(Deno.lstat(path), clock));
+      return info && { kind: kindOf(info), sizeBytes: info.size, ownerId: info.uid };
     },
     readStart: async (path, bytes) => {
       using file = await Deno.open(path);

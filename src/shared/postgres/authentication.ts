@@ -2,14 +2,12 @@
 import { BodyReader, int32, message, ProtocolError, terminated } from "./protocol.ts";
 
 interface AuthenticationOptions {
-  /** `null`: no password. */
   readonly password: string | null;
   /**
    * Whether other users can neither read the traffic nor be the server. Otherwise the password is not sent in plain
    * text, and the server must prove that it has it.
    */
   readonly isPrivate: boolean;
-  /** Fresh random text. */
   readonly nonce: string;
 }
 
@@ -109,10 +107,8 @@ const SERVER_FIRST = /^r=([!-+\--~]+),s=([A-Za-z0-9+/]+={0,2}),i=([1-9]\d{0,15})
 class Scram {
   readonly #password: string;
   readonly #nonce: string;
-  /** What the server's last message must have. */
   #signature: string | null = null;
 
-  /** Begins one; the nonce is fresh and printable. */
   constructor(password: string, nonce: string) {
     this.#password = password;
     this.#nonce = nonce;
@@ -184,8 +180,7 @@ async function prepare(password: string): Promise<string> {
 }
 
 async function sign(secret: Uint8Array<ArrayBuffer>, text: string): Promise<Uint8Array<ArrayBuffer>> {
-  const key = await crypto.subtle.importKey("raw", secret, { name: "HMAC", hash: "SHA-256" }, false, [
-    "sign",
-  ]);
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const key = await crypto.subtle.importKey("raw", secret, algorithm, false, ["sign"]);
   return new Uint8Array(await crypto.subtle.sign("HMAC", key, ENCODER.encode(text)));
 }

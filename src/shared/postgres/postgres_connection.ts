@@ -37,7 +37,6 @@ interface StartupOptions {
   readonly password: string | null;
   /** Whether other users can neither read the traffic nor be the server. */
   readonly isPrivate: boolean;
-  /** Settings of the session, by name. */
   readonly settings: Readonly<Record<string, string>>;
   /** Whether statements are prepared once and used again; a pooler may give each one to another server process. */
   readonly prepare: boolean;
@@ -48,7 +47,6 @@ interface StartupOptions {
   readonly nonce: string;
   /** The longest response to a statement that is read. @default 128 MiB */
   readonly responseBytesMax?: number;
-  /** Ends the startup. */
   readonly signal: AbortSignal;
 }
 
@@ -68,7 +66,6 @@ export class PostgresConnection {
   readonly #reader = new MessageReader();
   readonly #prepared = new Map<string, string>();
   #isOpen = true;
-  /** Rejects the exchange in progress. */
   #abandon: (reason: unknown) => void = () => {};
 
   private constructor(connection: Connection, options: StartupOptions) {

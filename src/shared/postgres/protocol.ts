@@ -8,7 +8,6 @@ const DECODER = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });
 /** The encoding of a parameter as text; `null` is NULL, bytes are sent as they are. */
 export type Parameter = string | number | null | Uint8Array;
 
-/** A message of the server: its type, and its body. */
 export interface ServerMessage {
   readonly type: string;
   readonly body: Uint8Array;
@@ -138,7 +137,6 @@ export class BodyReader {
     return this.#view.getInt32(this.#advance(4));
   }
 
-  /** Text up to a zero byte. */
   text(): string {
     const end = this.#body.indexOf(0, this.#offset);
     if (end < 0) throw new ProtocolError(SHORT);
@@ -152,7 +150,6 @@ export class BodyReader {
     return this.#body.subarray(offset, offset + length);
   }
 
-  /** Everything that is left, as text. */
   rest(): string {
     return decodeText(this.bytes(this.#body.length - this.#offset));
   }
@@ -166,7 +163,6 @@ export class BodyReader {
     if (this.#offset < this.#body.length) throw new ProtocolError("sends a message that is too long");
   }
 
-  /** Returns the offset before. */
   #advance(bytes: number): number {
     const offset = this.#offset;
     if (bytes < 0 || offset + bytes > this.#body.length) throw new ProtocolError(SHORT);
@@ -185,7 +181,6 @@ function decodeText(bytes: Uint8Array): string {
   }
 }
 
-/** A column of a result. */
 export interface ResponseColumn {
   readonly name: string;
   /** The type's number in `pg_type`. */
@@ -213,7 +208,6 @@ export function readColumns(body: Uint8Array): readonly ResponseColumn[] {
   return columns;
 }
 
-/** A value of a row. */
 type Value = string | number | null | Uint8Array<ArrayBuffer>;
 
 export function readRow(body: Uint8Array, columns: readonly ResponseColumn[]): Record<string, Value> {
@@ -261,7 +255,6 @@ export function arrayText(values: readonly Parameter[]): string {
 /** Characters that JSON escapes and PostgreSQL does not. */
 const ESCAPED_BY_JSON = /[\p{Cc}\p{Cs}]/u;
 
-/** A value within an array. */
 export function itemText(value: Parameter): string {
   if (value === null) return "NULL";
   if (typeof value === "number") return String(value);

@@ -19,14 +19,12 @@ export class PostgresError extends Error {
 type Row = ReturnType<typeof readRow>;
 
 export interface StatementResult {
-  /** Empty if the statement returns no rows. */
   readonly columns: readonly ResponseColumn[];
   readonly rows: readonly Row[];
   /** How many rows it returned or changed. */
   readonly count: number;
 }
 
-/** The expected message. */
 type Phase = "parsed" | "bound" | "described" | "executed" | "ready";
 
 const PHASES: Readonly<Record<string, readonly [phase: Phase, next: Phase]>> = {
@@ -41,7 +39,6 @@ const PHASES: Readonly<Record<string, readonly [phase: Phase, next: Phase]>> = {
 /** A server sends these at any time: notices, settings, notifications. */
 export const UNASKED: ReadonlySet<string> = new Set(["N", "S", "A"]);
 
-/** The longest response that is read by default. */
 const RESPONSE_BYTES_MAX = 2 ** 27;
 /** What a message and a value take in memory in addition, however short they are. */
 const MESSAGE_BYTES = 64;
@@ -124,7 +121,6 @@ function countIn(tag: string): number | null {
 /** The text is not of the client's encoding if the session has not begun. */
 const DECODER = new TextDecoder();
 
-/** Reads an ErrorResponse. */
 export function errorOf(body: Uint8Array): PostgresError {
   const fields = new Map(
     DECODER.decode(body).split("\0").map((field) => [field.slice(0, 1), field.slice(1)]),

@@ -82,7 +82,6 @@ async function lookUpInParallel(
  */
 const hanging = new HangingLimit(() => performance.now());
 
-/** Connects to one IP address of a name. Rejects with the signal's reason. */
 export async function connectToOne(target: AddressTarget, signal: AbortSignal): Promise<Deno.TcpConn> {
   if (hanging.isReached({ host: target.address.address, port: target.port })) {
     throw new Error("ETIMEDOUT: earlier attempts still hang");
@@ -98,7 +97,6 @@ export function answerLookup({ address, family, token }: HostAddress): LookupFun
   };
 }
 
-/** A name, and one of its IP addresses. */
 type AddressTarget = ConnectionTarget & { readonly address: HostAddress };
 
 /** When the signal aborts, an attempt is left to itself, and ended as soon as it has succeeded. */

@@ -75,7 +75,6 @@ function readChunks(bytes: ByteReader): ReadBody {
     if (!isAccepted) throw malformed();
     return "trailer";
   };
-  /** The decoded data; empty: nothing yet. */
   const decode = (): Uint8Array => {
     let whole: Uint8Array = NOTHING;
     while (state !== "end" && bytes.size > 0) {
@@ -115,7 +114,6 @@ function appended(whole: Uint8Array, part: Uint8Array): Uint8Array {
   return longer;
 }
 
-/** Reads a body and decompresses it on demand. */
 export function decoded(read: ReadBody, contentEncoding: string | null): ReadBody {
   const makeDecoder = DECODERS[codingOf(contentEncoding)];
   if (makeDecoder === undefined) return read;

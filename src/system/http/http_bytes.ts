@@ -13,7 +13,6 @@ export class ByteReader {
     this.#read = read;
   }
 
-  /** How many bytes came and were not taken. */
   get size(): number {
     return this.#end - this.#start;
   }
@@ -40,7 +39,6 @@ export class ByteReader {
     return line;
   }
 
-  /** The next bytes, at most so many, without taking them. */
   peek(countMax: number): string {
     return textOf(this.#buffer.subarray(this.#start, Math.min(this.#end, this.#start + countMax)));
   }
@@ -92,7 +90,6 @@ const KEPT_MAX = 64;
 
 const kept: ArrayBuffer[] = [];
 
-/** Returns an unused buffer; its content has no meaning. */
 export function takeBuffer(): ArrayBuffer {
   return kept.pop() ?? new ArrayBuffer(BUFFER_BYTES);
 }

@@ -5,7 +5,6 @@ import type { ByteReader } from "./http_bytes.ts";
 export class HttpError extends Error {
   override readonly name = "HttpError";
 
-  /** The reason begins with a small letter. */
   constructor(readonly phase: RequestFailure["phase"], reason: string) {
     super(reason);
   }
@@ -16,7 +15,6 @@ export interface ResponseHead {
   readonly status: number;
   /** In the order in which they came, with names in small letters; each byte of a value is a character. */
   readonly fields: readonly Field[];
-  /** The digit behind `HTTP/1.`. */
   readonly minorVersion: "0" | "1";
 }
 
@@ -34,13 +32,7 @@ const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d{2})(?: [\t \x21-\x7e\x80-\xff]*)?
 
 /** Reads the head of the final response (RFC 9112, 2 to 5), behind informational ones. Throws an {@linkcode HttpError}. */
 export async function readHead(bytes: ByteReader): Promise<ResponseHead> {
-  let leftBytes = HEADS_BYTES_MAX;
-  const takeLine = (): string | null => {
-    const line = bytes.line();
-    leftBytes -= line === null ? 0 : line.length + 1;
-    if (leftBytes < (line === null ? bytes.size : 0)) throw new HttpError("head", "head is too large");
-    return line?.endsWith("\r") ? line.slice(0, -1) : line;
-  };
+  const takeLine = lineReader(bytes, HEADS_BYTES_MAX, () => new HttpError("head", "head is too large"));
   const more = async (): Promise<void> => {
     if (!await bytes.fill()) throw new HttpError("head", "connection closed before a response head");
   };
@@ -75,6 +67,17 @@ export async function readHead(bytes: ByteReader): Promise<ResponseHead> {
   throw new HttpError("head", `more than ${INFORMATIONAL_MAX} informational responses (1xx)`);
 }
 
+/** Returns a function that takes the next line without its end; `null`: it has not arrived. */
+function lineReader(bytes: ByteReader, bytesMax: number, tooLarge: () => Error): () => string | null {
+  let leftBytes = bytesMax;
+  return () => {
+    const line = bytes.line();
+    leftBytes -= line === null ? 0 : line.length + 1;
+    if (leftBytes < (line === null ? bytes.size : 0)) throw tooLarge();
+    return line?.endsWith("\r") ? line.slice(0, -1) : line;
+  };
+}
+
 /** Data other than HTTP may have no lines at all. */
 function refuseOther(beginning: string): void {
   if (BEGINNING.startsWith(beginning.replace(/^[\r\n]+/, ""))) return;
@@ -106,11 +109,8 @@ function withoutBlanks(value: string): string {
 
 /** The value of a header, those of a repeated one joined; `null`: it is not there. */
 export function headerOf({ fields }: ResponseHead, name: string): string | null {
-  let found: string | null = null;
-  for (const [other, value] of fields) {
-    if (other === name) found = found === null ? value : `${found}, ${value}`;
-  }
-  return found;
+  const values = fields.filter(([other]) => other === name);
+  return values.length === 0 ? null : values.map(([, value]) => value).join(", ");
 }
 
 export interface RequestHead extends Pick<ResponseHead, "fields" | "minorVersion"> {
@@ -123,7 +123,6 @@ export interface RequestHead extends Pick<ResponseHead, "fields" | "minorVersion
 export class RequestError extends Error {
   override readonly name = "RequestError";
 
-  /** The message is for people; no final period. */
   constructor(readonly status: number, message: string) {
     super(message);
   }
@@ -135,16 +134,15 @@ const REQUEST_LINE = /^([A-Z]{1,20}) (\/[\x21-\x7e]*) HTTP\/1\.([01])$/;
 
 /** Reads the head of a request (RFC 9112); `null`: the client left. Throws a {@linkcode RequestError} if it is malformed. */
 export async function readRequestHead(bytes: ByteReader): Promise<RequestHead | null> {
-  let leftBytes = HEAD_BYTES_MAX;
+  const takeLine = lineReader(
+    bytes,
+    HEAD_BYTES_MAX,
+    () => new RequestError(431, `the request head has more than ${HEAD_BYTES_MAX} bytes`),
+  );
   const nextLine = async (): Promise<string | null> => {
     for (;;) {
-      const line = bytes.line();
-      leftBytes -= line === null ? 0 : line.length + 1;
-      if (leftBytes < (line === null ? bytes.size : 0)) {
-        throw new RequestError(431, `the request head has more than ${HEAD_BYTES_MAX} bytes`);
-      }
-      if (line !== null) return line.endsWith("\r") ? line.slice(0, -1) : line;
-      if (!await bytes.fill()) return null;
+      const line = takeLine();
+      if (line !== null || !await bytes.fill()) return line;
     }
   };
   const first = await nextLine();
@@ -153,7 +151,7 @@ export async function readRequestHead(bytes: ByteReader): Promise<RequestHead | 
   if (method === undefined || target === undefined) {
     throw new RequestError(400, "this is not a request of HTTP/1.1");
   }
-  const fields: (readonly [name: string, value: string])[] = [];
+  const fields: Field[] = [];
   for (let line = await nextLine(); line !== ""; line = await nextLine()) {
     if (line === null) return null;
     const field = parseField(line);

@@ -131,7 +131,6 @@ class Conversation {
   readonly #connection: Deno.TcpConn;
   readonly #options: ServeOptions & { readonly clock: Clock };
   readonly #bytes: ByteReader;
-  /** Before the next read. */
   #pauseMs = 0;
   #waits = false;
   #isClosed = false;

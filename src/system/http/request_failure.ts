@@ -47,7 +47,6 @@ const NOT_DECRYPTED = "data of the server cannot be decrypted: it was altered in
 
 const NOT_TLS_ANY_MORE = "data of the server is no longer valid TLS";
 
-/** Texts in errors of a connection whose handshake had succeeded. */
 function afterHandshake({ source }: RegExp): RegExp {
   return new RegExp(`\\(SendRequest\\).*(?:${source})`);
 }

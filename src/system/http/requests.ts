@@ -288,7 +288,9 @@ function responseOf(
     status: head.status,
     ...peer !== undefined && { peer },
     get headers() {
-      return headers ??= headersOf(head, dropped);
+      return headers ??= new Headers(
+        head.fields.filter(([name]) => !dropped.includes(name)).map(([name, value]) => [name, value]),
+      );
     },
     header: (name) => dropped.includes(name.toLowerCase()) ? null : headerOf(head, name.toLowerCase()),
     read: read === null ? () => Promise.resolve(null) : decoded(read, coding),
@@ -301,14 +303,6 @@ function responseOf(
 
 /** They describe a body before it is decompressed; the runtime's own client drops them, too. */
 const BEFORE_DECOMPRESSION: readonly string[] = ["content-encoding", "content-length"];
-
-function headersOf({ fields }: ResponseHead, dropped: readonly string[]): Headers {
-  const headers = new Headers();
-  for (const [name, value] of fields) {
-    if (!dropped.includes(name)) headers.append(name, value);
-  }
-  return headers;
-}
 
 const ENCODER = new TextEncoder();
 

@@ -38,11 +38,8 @@ export function createMail(
         signal.throwIfAborted();
         return mailFailure(error, { phase: "connecting", wasHandedOver: false }, mail);
       }
-      const protection = protect({
-        port: mail.port,
-        address: tcp.remoteAddr.hostname,
-        hasLogin: mail.username !== "",
-      });
+      const { port, username } = mail;
+      const protection = protect({ port, address: tcp.remoteAddr.hostname, hasLogin: username !== "" });
       const ownName = addressLiteral(tcp.localAddr.hostname);
       const progress: MailProgress = { phase: "greeting", wasHandedOver: false };
       const connection = new SmtpConnection(tcp, { clock, signal });
@@ -100,7 +97,6 @@ interface SessionOptions {
   readonly composed: Composed;
   readonly protection: Protection;
   readonly ownName: string;
-  /** Changed as the conversation goes on. */
   readonly progress: MailProgress;
   onStep(step: string): void;
 }
@@ -129,10 +125,11 @@ async function converse(
   let extensions = await hello();
   if (protection === "required" || protection === "offered" && extensions.has("STARTTLS")) {
     progress.phase = "TLS";
-    await startTls(connection, mail.host, {
-      isOffered: extensions.has("STARTTLS"),
-      isRequired: protection === "required",
-    });
+    if (!extensions.has("STARTTLS")) throw refusal(NO_STARTTLS);
+    const reply = await connection.ask("STARTTLS");
+    if (protection === "required" && reply.code >= 500) throw refusal(NO_STARTTLS);
+    accept(reply);
+    await connection.secure(mail.host);
     onStep("TLS");
     progress.phase = "greeting";
     extensions = await hello();
@@ -172,18 +169,6 @@ function extensionsOf({ lines }: Reply): Extensions {
       return end < 0 ? [text, ""] : [text.slice(0, end), text.slice(end + 1).trim()];
     }),
   );
-}
-
-async function startTls(
-  connection: SmtpConnection,
-  host: string,
-  { isOffered, isRequired }: { readonly isOffered: boolean; readonly isRequired: boolean },
-): Promise<void> {
-  if (!isOffered) throw refusal(NO_STARTTLS);
-  const reply = await connection.ask("STARTTLS");
-  if (isRequired && reply.code >= 500) throw refusal(NO_STARTTLS);
-  accept(reply);
-  await connection.secure(host);
 }
 
 /** RFC 4954; PLAIN is RFC 4616. */
@@ -245,10 +230,8 @@ async function nameReceivers(connection: SmtpConnection, receivers: readonly str
  * end with CRLF: servers disagree about other newlines.
  */
 function forTransfer(content: Uint8Array): Uint8Array {
-  const text = new TextDecoder().decode(content).replace(/\r(?!\n)|(?<!\r)\n/g, "\r\n").replace(
-    /^\./gm,
-    "..",
-  );
+  const lines = new TextDecoder().decode(content).replace(/\r(?!\n)|(?<!\r)\n/g, "\r\n");
+  const text = lines.replace(/^\./gm, "..");
   return new TextEncoder().encode(`${text}${text.endsWith("\r\n") ? "" : "\r\n"}.\r\n`);
 }
 

@@ -15,7 +15,6 @@ export class SmtpError extends Error {
   readonly code: number | null;
   readonly retryable: boolean;
 
-  /** The reason begins with a small letter. */
   constructor(
     reason: string,
     { code = null, retryable = true }: { code?: number | null; retryable?: boolean } = {},
@@ -26,7 +25,6 @@ export class SmtpError extends Error {
   }
 }
 
-/** A permanent failure that this side has decided. */
 export function refusal(reason: string): SmtpError {
   return new SmtpError(reason, { retryable: false });
 }
@@ -42,7 +40,6 @@ export interface MailProgress {
 /** The reply to any command, or to none, of a server or a proxy that closes (RFC 5321, 3.8 and 4.2.2). */
 export const CLOSING = 421;
 
-/** Makes a failure of whatever a conversation was rejected with. */
 export function mailFailure(
   error: unknown,
   { phase, wasHandedOver }: MailProgress,

@@ -5,7 +5,6 @@ import { TcpStream } from "../tcp/tcp_stream.ts";
 import { beginTls, handshaken } from "../tls/tls_stream.ts";
 import { CLOSING, type Reply, ReplyReader, SmtpError } from "./mail_failure.ts";
 
-/** For the greeting, and for a handshake. */
 const SETUP_MS = 30_000;
 /** For a reply, and for each piece of the content. */
 const SILENCE_MS = 50_000;

@@ -25,7 +25,6 @@ export interface ProcessGroups {
   killAtExit(leader: Deno.ChildProcess): void;
 }
 
-/** A signal, or 0 to test whether any process exists. */
 type GroupSignal = "SIGTERM" | "SIGKILL" | 0;
 
 /**

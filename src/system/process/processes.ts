@@ -178,7 +178,6 @@ async function firstCut(departure: Promise<ChildEnd>, { command, signal, clock }
   }
 }
 
-/** One output pipe of a running command: read to its end; its beginning is kept. */
 interface CapturedPipe {
   /** Resolves when no process has the other end open any more, or after `stop`; never rejects. */
   readonly ended: Promise<void>;

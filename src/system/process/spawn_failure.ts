@@ -4,7 +4,6 @@ import { inTime } from "../files.ts";
 
 interface SpawnAttempt {
   readonly path: string;
-  /** Working directory, absolute. */
   readonly directory: string;
   /** Limits how long the file system may take. */
   readonly clock: Clock;
@@ -62,12 +61,9 @@ async function explainNotFound({ path, clock }: SpawnAttempt): Promise<string> {
   const interpreter = await interpreterOf(path);
   if (interpreter === "hidden") return "the interpreter that its first line names does not exist";
   if (interpreter === "none") return "the loader that this program needs does not exist on this system";
-  if (interpreter.endsWith("\r")) {
-    return `its interpreter ${
-      JSON.stringify(interpreter)
-    } does not exist; the file has Windows newlines (CRLF)`;
-  }
-  return `its interpreter "${interpreter}" does not exist`;
+  return interpreter.endsWith("\r")
+    ? `its interpreter ${JSON.stringify(interpreter)} does not exist; the file has Windows newlines (CRLF)`
+    : `its interpreter "${interpreter}" does not exist`;
 }
 
 async function explainPermissionDenied({ path, clock }: SpawnAttempt): Promise<string> {

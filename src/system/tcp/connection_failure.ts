@@ -14,10 +14,8 @@ export function explainConnectionError(
   const code = codeOf(error);
   if (error instanceof Deno.errors.NotCapable && socket !== undefined) {
     const access = error.message.includes("write access") ? "write" : "read";
-    return {
-      phase: "permission",
-      reason: `needs ${access} access to "${socket}": grant --allow-${access}=${socket}`,
-    };
+    const reason = `needs ${access} access to "${socket}": grant --allow-${access}=${socket}`;
+    return { phase: "permission", reason };
   }
   if (error instanceof Deno.errors.NotCapable || code === "EPERM") {
     const [, datagrams] = /^UDP (.*)$/.exec(messageOf(error)) ?? [];
@@ -31,10 +29,8 @@ export function explainConnectionError(
   const rule = RULES.find(([, pattern]) => pattern.test(text));
   if (rule !== undefined) return { phase: rule[0] ?? phase, reason: rule[2] };
   const isBehindHandshake = phase === "sending" || phase === "reading";
-  return {
-    phase,
-    reason: explainRequestError(error, "https://server.invalid", { isBehindHandshake }).reason,
-  };
+  const { reason } = explainRequestError(error, "https://server.invalid", { isBehindHandshake });
+  return { phase, reason };
 }
 
 const ENDED = /unexpected end of file|peer closed connection without sending/;

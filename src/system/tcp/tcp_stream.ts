@@ -60,7 +60,6 @@ export async function writeAll(connection: Deno.Conn, bytes: Uint8Array): Promis
   for (let rest = bytes; rest.length > 0;) rest = rest.subarray(await connection.write(rest));
 }
 
-/** Ends a connection that may have ended by itself. */
 export function closeQuietly(connection: Deno.Conn): void {
   try {
     connection.close();

@@ -10,7 +10,6 @@ import { askForTls, type ClearText } from "./start_tls.ts";
 import { withoutBrackets } from "../tcp/tcp_stream.ts";
 import { beginTls, handshaken } from "./tls_stream.ts";
 
-/** A TLS connection to a server whose certificate was not verified. */
 interface UnverifiedConnection {
   readonly facts: CertificateFacts;
   readonly socket: TLSSocket;

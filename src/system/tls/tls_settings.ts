@@ -17,20 +17,12 @@ export type ClientTls = Pick<Deno.CreateHttpClientOptions, "caCerts"> & { cert?:
  * @throws {TlsSettingsError} If a certificate or key is invalid, or they do not match.
  */
 export async function clientTls({ authority, certificate, key }: TlsMaterial): Promise<ClientTls> {
-  if (authority !== undefined && !CERTIFICATE.test(authority)) {
-    throw new TlsSettingsError(
-      'tls.ca_file contains no certificate, expected PEM ("-----BEGIN CERTIFICATE-----")',
-    );
-  }
+  if (authority !== undefined && !authority.includes(BEGIN)) throw withoutCertificate("ca_file");
   const trusted = authority === undefined ? {} : { caCerts: [authority] };
   if (certificate === undefined || key === undefined) return trusted;
   const { createPrivateKey, createPublicKey, X509Certificate } = await import("node:crypto");
   const blocks = certificate.match(CERTIFICATES);
-  if (blocks === null) {
-    throw new TlsSettingsError(
-      'tls.certificate contains no certificate, expected PEM ("-----BEGIN CERTIFICATE-----")',
-    );
-  }
+  if (blocks === null) throw withoutCertificate("certificate");
   const [first] = blocks.map((block, index) =>
     read(
       () => new X509Certificate(block),
@@ -52,9 +44,13 @@ export async function clientTls({ authority, certificate, key }: TlsMaterial): P
   };
 }
 
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----/;
+const BEGIN = "-----BEGIN CERTIFICATE-----";
 
 const CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
+function withoutCertificate(key: string): TlsSettingsError {
+  return new TlsSettingsError(`tls.${key} contains no certificate, expected PEM ("${BEGIN}")`);
+}
 
 function read<T>(parse: () => T, problem: string): T {
   try {
@@ -82,10 +78,6 @@ function refuseUnknownKind(key: KeyObject): void {
     kind === "rsa" && (details?.modulusLength ?? 0) >= RSA_BITS_MIN ||
     kind === "ec" && CURVES.includes(details?.namedCurve);
   if (isKnown) return;
-  throw new TlsSettingsError(
-    `tls.key is of a kind that cannot be used (${
-      kind ?? "unknown"
-    }), expected RSA from ${RSA_BITS_MIN} bits on, ` +
-      "ECDSA on P-256, P-384 or P-521, or Ed25519",
-  );
+  const expected = `expected RSA from ${RSA_BITS_MIN} bits on, ECDSA on P-256, P-384 or P-521, or Ed25519`;
+  throw new TlsSettingsError(`tls.key is of a kind that cannot be used (${kind ?? "unknown"}), ${expected}`);
 }
