@@ -124,10 +124,9 @@ export function trustErrors(
     ...second === undefined
       ? []
       : [{ path: [first], message: `"${first}" cannot be used with "${second}": remove one of them` }],
-    ...fingerprint === undefined || canonicalFingerprint(fingerprint) !== null ? [] : [{
-      path: ["fingerprint"],
-      message: "is not a SHA-256 fingerprint, expected 64 hexadecimal digits",
-    }],
+    ...fingerprint === undefined || canonicalFingerprint(fingerprint) !== null
+      ? []
+      : [{ path: ["fingerprint"], message: "is not a SHA-256 fingerprint, expected 64 hexadecimal digits" }],
   ];
 }
 

@@ -101,14 +101,14 @@ function evaluate(
       ].join("; "),
       restarts.metrics,
     ),
-    detail: found.detail,
+    detail: found.detail ?? "",
   };
 }
 
 interface Found {
   readonly condition: "ok" | "unknown" | "critical";
   readonly text: string;
-  readonly detail: string;
+  readonly detail?: string;
 }
 
 /** Without a health check, running is all that is known, and expected. */
@@ -118,12 +118,10 @@ function runningOf(state: Readonly<Record<string, unknown>>, nowMs: number): Fou
   const status = written === null ? "" : health["Status"];
   const since = agoOf(state["StartedAt"], nowMs);
   const span = since === null ? "" : ` for ${since}`;
-  if (status === "" || status === "none") {
-    return { condition: "ok", text: `is running${span}`, detail: "" };
-  }
-  if (status === "healthy") return { condition: "ok", text: `is healthy, running${span}`, detail: "" };
+  if (status === "" || status === "none") return { condition: "ok", text: `is running${span}` };
+  if (status === "healthy") return { condition: "ok", text: `is healthy, running${span}` };
   if (status === "starting") {
-    return { condition: "unknown", text: `is starting${span}, its health is not known yet`, detail: "" };
+    return { condition: "unknown", text: `is starting${span}, its health is not known yet` };
   }
   const last = fieldsOf(listOf(health["Log"]).at(-1));
   const output = typeof last["Output"] === "string" ? last["Output"].trim() : "";
@@ -149,8 +147,8 @@ function stoppedOf(status: string, state: Readonly<Record<string, unknown>>, now
     ...ended !== null && status !== "paused" && status !== "created" ? [`${ended} ago`] : [],
     ...error === null ? [] : [truncate(error, MESSAGE_LENGTH_MAX)],
   ];
-  const text = `is ${oneLine(status)}${parts.length === 0 ? "" : ` (${parts.join(", ")})`}`;
-  return { condition: "critical", text, detail: "" };
+  const facts = parts.length === 0 ? "" : ` (${parts.join(", ")})`;
+  return { condition: "critical", text: `is ${oneLine(status)}${facts}` };
 }
 
 /** How long ago a time of the API is; `null`: there is none, which it writes as the year 1. */

@@ -26,7 +26,7 @@ export const dnsLookupKind: CheckKindEntry<"dns_lookup"> = {
     textOf: ({ parameters: { name, type } }) => `${name} ${type}`,
   },
   warnings: () => [],
-  errors: findErrors,
+  errors: (check) => [...findErrors(check)],
   requiredPermissions: permissionsOfDnsLookup,
 };
 
@@ -172,27 +172,23 @@ async function permissionsOfDnsLookup(
   };
 }
 
-function findErrors({ parameters }: CheckOf<"dns_lookup">): readonly ParameterProblem[] {
+function* findErrors({ parameters }: CheckOf<"dns_lookup">): Generator<ParameterProblem> {
   const { name, type, server } = parameters;
   const { isValid, example } = RECORD_FORMS[type];
-  const warnings: ParameterProblem[] = [];
   if (!isDomainName(name) && !(type === "PTR" && canonicalAddress(name) !== null)) {
-    warnings.push({ path: ["name"], message: "is not a domain name, expected labels of 1 to 63 characters" });
+    yield { path: ["name"], message: "is not a domain name, expected labels of 1 to 63 characters" };
   }
   for (const text of serversOf(server)) {
     if (text === null || parseServer(text) !== null) continue;
-    warnings.push({
-      path: ["server"],
-      message: `${quote(text)} is not an IP address, expected one such as 192.0.2.53 or [2001:db8::53]:5353`,
-    });
+    const expected = "expected one such as 192.0.2.53 or [2001:db8::53]:5353";
+    yield { path: ["server"], message: `${quote(text)} is not an IP address, ${expected}` };
   }
   for (const key of ["values", "contains"] as const) {
     for (const value of parameters[key] ?? []) {
       if (isValid(value)) continue;
-      warnings.push({ path: [key], message: `contains no ${type} record, expected one such as ${example}` });
+      yield { path: [key], message: `contains no ${type} record, expected one such as ${example}` };
     }
   }
-  return warnings;
 }
 
 interface RecordForm {

@@ -81,16 +81,14 @@ function join(results: readonly AddressResult[], uncheckedCount: number): CheckR
   const failing = results.filter(({ result }) => result.condition !== "ok");
   const failures = failing.map(({ address, result }) => `${address}: ${result.output}`);
   const unchecked = uncheckedCount === 0 ? "" : `, ${uncheckedCount} more not checked`;
-  const output = failing.length === 0
-    ? `${[...new Set(results.map(({ result }) => result.output))].slice(0, SHOWN_MAX).join("; ")} (${
-      results.length === 1 ? "the only address" : `all ${results.length} addresses`
-    }${unchecked})`
-    : `${failing.length} of ${results.length} addresses failed${unchecked}: ${
-      firstItems(failures, SHOWN_MAX).join("; ")
-    }`;
+  const all = results.length === 1 ? "the only address" : `all ${results.length} addresses`;
+  const outputs = [...new Set(results.map(({ result }) => result.output))].slice(0, SHOWN_MAX).join("; ");
+  const failed = `${failing.length} of ${results.length} addresses failed${unchecked}`;
   return checkResult(
     highestSeverity(results.map(({ result }) => result.condition)),
-    output,
+    failing.length === 0
+      ? `${outputs} (${all}${unchecked})`
+      : `${failed}: ${firstItems(failures, SHOWN_MAX).join("; ")}`,
     {
       addresses: results.length,
       failed_addresses: failing.length,

@@ -59,10 +59,11 @@ export function sizeErrors(
   { sizeMinBytes = 0, sizeMaxBytes = Infinity }: SizeLimits,
 ): readonly ParameterProblem[] {
   if (sizeMinBytes <= sizeMaxBytes) return [];
-  const message = `size_max is ${exactSize(sizeMaxBytes)} and size_min is ${
-    exactSize(sizeMinBytes)
-  }: no file has such a size`;
-  return [{ path: ["size_max"], message }];
+  const [most, least] = [exactSize(sizeMaxBytes), exactSize(sizeMinBytes)];
+  return [{
+    path: ["size_max"],
+    message: `size_max is ${most} and size_min is ${least}: no file has such a size`,
+  }];
 }
 
 export function sizeViolations(

@@ -25,7 +25,7 @@ export const jobKind: CheckKindEntry<"job"> = {
     threshold: 1,
     subjectsOf: ({ name }) => [`job ${name}`],
   },
-  errors: findErrors,
+  errors: (check) => [...findErrors(check)],
   warnings: findWarnings,
   // The state that it reads is the monitor's own.
   requiredPermissions: () => ({}),
@@ -37,21 +37,30 @@ export const jobKind: CheckKindEntry<"job"> = {
  *
  * A job that never ran has no condition until its first run is overdue, counted from the first run of this check.
  */
-async function observeJob(check: CheckOf<"job">, { system: { clock }, jobs, signal }: ObserveContext) {
-  signal.throwIfAborted();
-  if (jobs === null) {
-    return unknownResult("no data: no state is stored");
-  }
-  const nowMs = clock.wallMs();
-  let facts: JobFacts;
+async function observeJob(check: CheckOf<"job">, context: ObserveContext) {
+  context.signal.throwIfAborted();
+  const nowMs = context.system.clock.wallMs();
+  const facts = await recallRuns(check.name, nowMs, context);
+  return "condition" in facts
+    ? facts
+    : evaluate(facts, { parameters: check.parameters, times: check.jobTimes, nowMs });
+}
+
+/** Returns what the state has of the runs of a job; a result: why it is not known. */
+export async function recallRuns(
+  name: string,
+  nowMs: number,
+  { jobs, signal }: ObserveContext,
+): Promise<JobFacts | CheckResult> {
+  if (jobs === null) return unknownResult("no data: no state is stored");
   try {
-    facts = await jobs.recall(check.name, nowMs);
+    const facts = await jobs.recall(name, nowMs);
+    signal.throwIfAborted();
+    return facts;
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     return unknownResult(`no data: ${error.message}`);
   }
-  signal.throwIfAborted();
-  return evaluate(facts, { parameters: check.parameters, times: check.jobTimes, nowMs });
 }
 
 interface EvaluateOptions {
@@ -68,8 +77,7 @@ interface Fault {
 /** The output names times, not ages: it is shown until the next run, with ages of that moment. */
 function evaluate(facts: JobFacts, options: EvaluateOptions): CheckResult {
   const { last } = facts;
-  const faults = [failure(last, options), ...findLateRun(facts, options), ...longRuns(facts, options)]
-    .filter((fault) => fault !== null);
+  const faults = [...failures(last, options), ...findLateRun(facts, options), ...longRuns(facts, options)];
   const isAwaited = last === null && faults.length === 0;
   return {
     condition: isAwaited ? "unknown" : highestSeverity(faults.map(({ condition }) => condition)),
@@ -81,15 +89,13 @@ function evaluate(facts: JobFacts, options: EvaluateOptions): CheckResult {
   };
 }
 
-function failure(last: EndedJobRun | null, { parameters }: EvaluateOptions): Fault | null {
-  if (last === null || last.end.exitCode === 0) return null;
+function failures(last: EndedJobRun | null, { parameters }: EvaluateOptions): Fault[] {
+  if (last === null || last.end.exitCode === 0) return [];
   const { end } = last;
   const printed = truncate(wholeLastLine(end.output).trim(), LINE_LENGTH_MAX);
   const manner = MANNERS[end.how](end);
-  return {
-    condition: parameters.conditionOnFailure,
-    text: `failed at ${timeText(end.atMs)}${manner}${printed === "" ? "" : `: ${printed}`}`,
-  };
+  const text = `failed at ${timeText(end.atMs)}${manner}${printed === "" ? "" : `: ${printed}`}`;
+  return [{ condition: parameters.conditionOnFailure, text }];
 }
 
 /** The text after "failed at …". */
@@ -144,22 +150,18 @@ function findLateRun(facts: JobFacts, options: EvaluateOptions): Fault[] {
   return [{ condition: conditionOnOverdue, text }];
 }
 
-function longRuns({ last, inProgress }: JobFacts, { parameters, nowMs }: EvaluateOptions): Fault[] {
+function* longRuns({ last, inProgress }: JobFacts, { parameters, nowMs }: EvaluateOptions): Generator<Fault> {
   const { durationMaxMs: maxMs, conditionOnLongRun: condition } = parameters;
-  if (maxMs === undefined) return [];
+  if (maxMs === undefined) return;
   const expected = `at most ${exactDuration(maxMs)} expected`;
-  const faults: Fault[] = [];
   const [begun] = inProgress;
   if (begun !== undefined && nowMs - begun.startedAtMs > maxMs) {
-    const text = `running since ${timeText(begun.startedAtMs)}, ${expected}, unless it died`;
-    faults.push({ condition, text });
+    yield { condition, text: `running since ${timeText(begun.startedAtMs)}, ${expected}, unless it died` };
   }
   if (last !== null && last.end.durationMs !== null && last.end.durationMs > maxMs) {
-    const text = `the run that ended at ${timeText(last.end.atMs)} took ` +
-      `${justOver(last.end.durationMs, maxMs)}, ${expected}`;
-    faults.push({ condition, text });
+    const took = justOver(last.end.durationMs, maxMs);
+    yield { condition, text: `the run that ended at ${timeText(last.end.atMs)} took ${took}, ${expected}` };
   }
-  return faults;
 }
 
 /** More digits prevent "took 2 h, at most 2 h expected". */
@@ -231,21 +233,18 @@ function unshownOutput(last: EndedJobRun | null): string {
   return isShown ? output.slice(0, output.lastIndexOf(line)) : output;
 }
 
-function findErrors({ parameters }: CheckOf<"job">): readonly ParameterProblem[] {
+function* findErrors({ parameters }: CheckOf<"job">): Generator<ParameterProblem> {
   const { cron, timeZone, expectedEveryMs } = parameters;
-  const errors: ParameterProblem[] = [];
   if (cron === undefined && expectedEveryMs === undefined) {
-    const message =
-      'missing key "cron" or "expected_every": write when the job starts, such as "cron": "30 2 * * *"';
-    errors.push({ path: [], message });
+    const example = 'write when the job starts, such as "cron": "30 2 * * *"';
+    yield { path: [], message: `missing key "cron" or "expected_every": ${example}` };
   }
   if (cron !== undefined && expectedEveryMs !== undefined) {
-    errors.push({ path: ["expected_every"], message: 'cannot be used with "cron": remove one of them' });
+    yield { path: ["expected_every"], message: 'cannot be used with "cron": remove one of them' };
   }
   if (timeZone !== undefined && cron === undefined) {
-    errors.push({ path: ["time_zone"], message: 'has no effect without "cron"' });
+    yield { path: ["time_zone"], message: 'has no effect without "cron"' };
   }
-  return errors;
 }
 
 function findWarnings({ parameters, schedule }: CheckOf<"job">): readonly ParameterProblem[] {

@@ -108,16 +108,11 @@ interface Findings {
   isFirst: boolean;
 }
 
-interface Reading {
-  readonly after: Position;
-  readonly findings: Findings;
-}
-
 async function read(
   parameters: LogParameters,
   position: Position | null,
   { system: { clock, files }, signal }: ObserveContext,
-): Promise<Reading> {
+) {
   const { path } = parameters;
   const findings: Findings = { lines: 0, matches: 0, shown: [], obstacles: [], isFirst: position === null };
   if (position === null) {
@@ -204,18 +199,13 @@ function hashOf(bytes: Uint8Array): string {
   return hashHex(String.fromCharCode(...bytes), 32);
 }
 
-interface SearchOptions {
-  readonly findings: Findings;
-  turn(): Promise<void>;
-}
-
 /** `isWhole`: the file gets no more lines, so that its last one needs no newline. */
 type Search = (start: Start, options: { readonly isWhole: boolean }) => Promise<Position>;
 
 /** Returns a function that searches a part and returns up to where. */
 async function createSearch(
   { pattern, ignorePattern }: LogParameters,
-  { findings, turn }: SearchOptions,
+  { findings, turn }: { readonly findings: Findings; turn(): Promise<void> },
 ): Promise<Search> {
   const wanted = await createLineSearch(pattern);
   const ignored = ignorePattern === undefined ? null : await createLineSearch(ignorePattern);
@@ -253,9 +243,8 @@ async function createSearch(
     }
     const reached = offset + at - skipped;
     if (turns < 0 || isPart(start)) {
-      findings.obstacles.push(
-        `${describeSize(start.sizeBytes - reached)} are left for the next run, too much for one`,
-      );
+      const left = describeSize(start.sizeBytes - reached);
+      findings.obstacles.push(`${left} are left for the next run, too much for one`);
     }
     return positionAt(bytes.subarray(0, at), reached, start);
   };
@@ -280,14 +269,10 @@ function evaluate(
   const isTooMany = matches > atMost;
   const condition = isTooMany ? asWarning ? "warning" : "critical" : obstacles.length > 0 ? "unknown" : "ok";
   const limit = atMost === 0 && !isTooMany ? "" : `, expected at most ${atMost}`;
-  const [first] = shown;
-  const output = [
-    `${matches} of ${counted(lines, "new line")} ${matches === 1 ? "matches" : "match"} ${
-      quote(pattern)
-    }${limit}` +
-    (isTooMany && first !== undefined ? `: ${first}` : ""),
-    ...new Set(obstacles),
-  ].join("; ");
+  const first = isTooMany && shown[0] !== undefined ? `: ${shown[0]}` : "";
+  const verb = matches === 1 ? "matches" : "match";
+  const found = `${matches} of ${counted(lines, "new line")} ${verb} ${quote(pattern)}${limit}${first}`;
+  const output = [found, ...new Set(obstacles)].join("; ");
   const rest = matches - shown.length;
   const detail = [...shown, ...rest > 0 ? [`and ${rest} more`] : []].join("\n");
   return { ...checkResult(condition, output, { lines, matches }), detail };

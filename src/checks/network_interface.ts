@@ -50,11 +50,8 @@ async function observeInterface(
   signal.throwIfAborted();
   if (platform !== "linux") return unknownResult("only Linux has ip, which lists the interfaces");
   const { name } = parameters;
-  const command = {
-    path: commandOf(parameters),
-    timeoutMs,
-    arguments: ["-j", "-s", "link", "show", "dev", name],
-  };
+  const words = ["-j", "-s", "link", "show", "dev", name];
+  const command = { path: commandOf(parameters), timeoutMs, arguments: words };
   const end = await runCommand(command, context);
   if (end.ended === "exited" && /does not exist/.test(end.stderr.text)) {
     return checkResult("critical", `the interface ${quote(name)} does not exist`);
@@ -63,9 +60,8 @@ async function observeInterface(
   if (reason !== null || end.ended !== "exited") return unknownResult(reason ?? "");
   const link = readLink(end.stdout.text);
   if (link === null) {
-    return unknownResult(
-      `${quote(command.path)} printed no JSON of an interface: iproute2 4.13 or later is required`,
-    );
+    const wish = "iproute2 4.13 or later is required";
+    return unknownResult(`${quote(command.path)} printed no JSON of an interface: ${wish}`);
   }
   const { counters, isUp } = link;
   const kept: KeptCounters = { ...counters, host: hostName(), name, atMs: clock.wallMs() };
@@ -78,17 +74,14 @@ async function observeInterface(
       ...memory !== undefined && { memory: JSON.stringify(kept) },
     };
   }
-  const isComplete = [parameters.received, parameters.sent, parameters.errors]
+  const isComplete = !isUp || [parameters.received, parameters.sent, parameters.errors]
     .every((thresholds) => Object.keys(thresholds).length === 0);
   if (memory === undefined) {
-    return isComplete || !isUp
-      ? state
-      : unknownResult("up; no rates: no state is stored, and they are those since the last run");
+    const reason = "up; no rates: no state is stored, and they are those since the last run";
+    return isComplete ? state : unknownResult(reason);
   }
-  const result = isComplete || !isUp
-    ? state
-    : { ...unknownResult("up; the next run has the first rates"), awaits: "checks" as const };
-  return { ...result, memory: JSON.stringify(kept) };
+  const awaited = { ...unknownResult("up; the next run has the first rates"), awaits: "checks" as const };
+  return { ...isComplete ? state : awaited, memory: JSON.stringify(kept) };
 }
 
 /** `null`: there are no earlier counters of the interface on this machine since it started. */
@@ -106,15 +99,15 @@ function measuresOf(
     errors: now.errors - before.errors,
   };
   if (seconds <= 0 || Object.values(counted).some((value) => value < 0)) return null;
-  const perSecond = { unit: "bytes" } as const;
+  const rate = (direction: "received" | "sent", thresholds: object): Measure => ({
+    name: `${direction}_per_second`,
+    value: counted[direction] / seconds,
+    unit: "bytes",
+    thresholds: thresholdsOf(thresholds),
+  });
   return [
-    {
-      ...perSecond,
-      name: "received_per_second",
-      value: counted.received / seconds,
-      thresholds: thresholdsOf(received),
-    },
-    { ...perSecond, name: "sent_per_second", value: counted.sent / seconds, thresholds: thresholdsOf(sent) },
+    rate("received", received),
+    rate("sent", sent),
     { name: "errors", value: counted.errors, unit: "number", thresholds: errors },
   ];
 }

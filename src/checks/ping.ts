@@ -140,9 +140,7 @@ function commandOf(
 }
 
 function findErrors({ parameters: { count }, timeoutMs }: CheckOf<"ping">): readonly ParameterProblem[] {
-  if (count * 1000 <= timeoutMs) return [];
-  return [{
-    path: ["count"],
-    message: `is ${count}, one a second, expected at most ${Math.floor(timeoutMs / 1000)} with this timeout`,
-  }];
+  const most = Math.floor(timeoutMs / 1000);
+  const message = `is ${count}, one a second, expected at most ${most} with this timeout`;
+  return count * 1000 <= timeoutMs ? [] : [{ path: ["count"], message }];
 }

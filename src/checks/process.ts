@@ -329,8 +329,6 @@ function findErrors({ parameters }: CheckOf<"process">): readonly ParameterProbl
     return [{ path: ["pattern"], message: 'cannot be used with "name", expected one of them' }];
   }
   if ([name, pattern, pidFile, executable, user].some((key) => key !== undefined)) return [];
-  return [{
-    path: [],
-    message: 'selects no process, expected "name", "pattern", "executable", "pid_file" or "user"',
-  }];
+  const message = 'selects no process, expected "name", "pattern", "executable", "pid_file" or "user"';
+  return [{ path: [], message }];
 }

@@ -46,12 +46,9 @@ const READING: ReadonlySet<string> = new Set(
 function commandErrors(
   { parameters: { command: [name = ""], username, password } }: CheckOf<"redis_command">,
 ): readonly ParameterProblem[] {
-  const commands = [...READING].join(", ");
+  const message = `is ${quote(name)}, expected a command that only reads: ${[...READING].join(", ")}`;
   return [
-    ...READING.has(name.toUpperCase()) ? [] : [{
-      path: ["command", 0],
-      message: `is ${quote(name)}, expected a command that only reads: ${commands}`,
-    }],
+    ...READING.has(name.toUpperCase()) ? [] : [{ path: ["command", 0], message }],
     ...username === undefined || password !== undefined
       ? []
       : [{ path: ["username"], message: '"username" requires "password"' }],

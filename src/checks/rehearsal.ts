@@ -9,9 +9,9 @@ import type {
 } from "../domain/check_kind.ts";
 import type { RehearsalParameters } from "../domain/generated/config.ts";
 import { exactDuration } from "../domain/duration.ts";
-import type { EndedJobRun, JobFacts } from "../domain/job_runs.ts";
+import type { EndedJobRun } from "../domain/job_runs.ts";
 import type { CronTimes } from "../domain/schedule.ts";
-import { StoreError } from "../domain/store.ts";
+import { recallRuns } from "./job.ts";
 import { withoutTarget } from "./targets.ts";
 
 /**
@@ -44,22 +44,16 @@ interface Memory {
 
 async function observeRehearsal(
   check: CheckOf<"rehearsal">,
-  { system: { clock, randomId }, jobs, memory, notifies = false, isAsked = false, undelivered, signal }:
-    ObserveContext,
+  context: ObserveContext,
 ): Promise<CheckResult> {
-  signal.throwIfAborted();
+  const { system: { clock, randomId }, memory, notifies = false, isAsked = false, undelivered } = context;
+  context.signal.throwIfAborted();
   const { parameters, rehearsed, jobTimes: times } = check;
-  if (jobs === null || memory === undefined) return unknownResult("no data: no state is stored");
+  if (context.jobs === null || memory === undefined) return unknownResult("no data: no state is stored");
   if (rehearsed === undefined || times === undefined) return unknownResult("no data: it has no channel");
   const nowMs = clock.wallMs();
-  let facts: JobFacts;
-  try {
-    facts = await jobs.recall(check.name, nowMs);
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    return unknownResult(`no data: ${error.message}`);
-  }
-  signal.throwIfAborted();
+  const facts = await recallRuns(check.name, nowMs, context);
+  if ("condition" in facts) return facts;
   const known = readMemory(memory);
   const beforeMs = known.fromMs ?? facts.sinceMs;
   // Far ahead: the clock was set back since. The clocks of several members differ by less.

@@ -167,13 +167,14 @@ interface PluginOutput {
  */
 export function readPluginOutput(text: string): PluginOutput {
   const [firstLine = "", ...laterLines] = lines(text);
-  const bar = firstLine.indexOf("|");
-  const first = bar < 0 ? { before: firstLine, after: "" } : splitAt(firstLine, bar);
-  const later = splitLater(laterLines.join("\n"));
+  const [output, first] = cutAtBar(firstLine);
+  const later = laterLines.join("\n");
+  const [before, after] = cutAtBar(later);
+  const isData = PERFORMANCE_DATA.test(after);
   return {
-    output: first.before.trimEnd(),
-    detail: later.before.trimEnd(),
-    performanceData: [first.after, ...later.after.split("\n")]
+    output: output.trimEnd(),
+    detail: (isData ? before : later).trimEnd(),
+    performanceData: [first, ...isData ? after.split("\n") : []]
       .map((part) => part.trim()).filter((part) => part !== "").join(" "),
   };
 }
@@ -190,22 +191,9 @@ function lines(text: string): readonly string[] {
   return start < 0 ? [] : all.slice(start);
 }
 
-interface Split {
-  readonly before: string;
-  readonly after: string;
-}
-
-function splitAt(text: string, index: number): Split {
-  return { before: text.slice(0, index), after: text.slice(index + 1) };
-}
-
-function splitLater(text: string): Split {
+function cutAtBar(text: string): readonly [before: string, after: string] {
   const bar = text.indexOf("|");
-  if (bar >= 0) {
-    const split = splitAt(text, bar);
-    if (PERFORMANCE_DATA.test(split.after)) return split;
-  }
-  return { before: text, after: "" };
+  return bar < 0 ? [text, ""] : [text.slice(0, bar), text.slice(bar + 1)];
 }
 
 /**

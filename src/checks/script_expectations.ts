@@ -6,12 +6,6 @@ import { quote } from "../shared/text.ts";
 import { describeRange, parseRange, violatesRange } from "../shared/decimal.ts";
 import { type PerformanceDatum, readPerformanceData } from "../shared/performance_data.ts";
 
-interface OutputFindings {
-  readonly condition: Condition;
-  readonly reasons: readonly string[];
-  readonly metrics: Readonly<Record<string, number>>;
-}
-
 interface Finding {
   readonly condition: Condition;
   readonly reason: string;
@@ -26,20 +20,27 @@ export async function evaluatePrinted(
     readonly isWhole: boolean;
     readonly performanceData: string;
   },
-): Promise<OutputFindings> {
+): Promise<
+  {
+    readonly condition: Condition;
+    readonly reasons: readonly string[];
+    readonly metrics: Readonly<Record<string, number>>;
+  }
+> {
   const { outputPart, outputPattern, value, performanceDataRanges, conditionOnMismatch = "critical" } =
     parameters;
   const findings: Finding[] = [];
-  const mismatch = (reason: string): void => void findings.push({ condition: conditionOnMismatch, reason });
+  const add = (reason: string, condition: Condition = "unknown"): void =>
+    void findings.push({ condition, reason });
   if (outputPart !== undefined && !text.includes(outputPart)) {
-    if (isWhole) mismatch(`output does not contain ${quote(outputPart)}`);
-    else findings.push(unsearched(outputPart, text.length));
+    if (isWhole) add(`output does not contain ${quote(outputPart)}`, conditionOnMismatch);
+    else add(unsearched(outputPart, text.length));
   }
   if (outputPattern !== undefined) {
     const search = await searchPattern(text, { pattern: outputPattern, isWhole });
     if (!search.found) {
-      if (search.searchedLength === null) mismatch(`output does not match ${quote(outputPattern)}`);
-      else findings.push(unsearched(outputPattern, search.searchedLength));
+      if (search.searchedLength !== null) add(unsearched(outputPattern, search.searchedLength));
+      else add(`output does not match ${quote(outputPattern)}`, conditionOnMismatch);
     }
   }
   const metrics: Record<string, number> = {};
@@ -47,25 +48,16 @@ export async function evaluatePrinted(
     const search = await searchCapture(text, { pattern: value.pattern, isWhole });
     const { captured } = search;
     if (captured === null) {
-      findings.push({
-        condition: "unknown",
-        reason: `no value: output does not match ${quote(value.pattern)}${describeReach(search)}`,
-      });
-    } else if (!DECIMAL.test(captured)) {
-      findings.push({ condition: "unknown", reason: `the value ${quote(captured)} is not a number` });
-    } else {
+      add(`no value: output does not match ${quote(value.pattern)}${describeReach(search)}`);
+    } else if (!DECIMAL.test(captured)) add(`the value ${quote(captured)} is not a number`);
+    else {
       metrics["value"] = Number(captured);
       findings.push(...rangeFindings({ label: "value", shown: captured }, value));
     }
   }
   if (performanceDataRanges === true) {
     findings.push(...performanceFindings(performanceData));
-    if (!isWhole) {
-      findings.push({
-        condition: "unknown",
-        reason: "output is too long, so not all performance data is known",
-      });
-    }
+    if (!isWhole) add("output is too long, so not all performance data is known");
   }
   return {
     condition: highestSeverity(findings.map(({ condition }) => condition)),
@@ -76,11 +68,8 @@ export async function evaluatePrinted(
   };
 }
 
-function unsearched(text: string, searchedLength: number): Finding {
-  const reason = `cannot search all of the output for ${
-    quote(text)
-  }: it has more than ${searchedLength} characters`;
-  return { condition: "unknown", reason };
+function unsearched(text: string, searchedLength: number): string {
+  return `cannot search all of the output for ${quote(text)}: it has more than ${searchedLength} characters`;
 }
 
 /** Compares performance data with its own ranges. Data that can't be read may be outside of them. */

@@ -55,12 +55,10 @@ export async function holdDialog(
       const problem = await unlessAborted(runStep(step, run), deadline?.signal ?? signal);
       if (problem !== null) failure = { step: name, ...problem };
     } catch (error) {
+      const received = `${expectation(step)}${soFar(lines.received)}`;
       failure = deadline?.isTimeUp
-        ? {
-          step: name,
-          text: `timeout after ${(step.timeoutMs ?? 0) / 1000} s${expectation(step)}${soFar(lines.received)}`,
-        }
-        : { step: name, error, received: `${expectation(step)}${soFar(lines.received)}` };
+        ? { step: name, text: `timeout after ${(step.timeoutMs ?? 0) / 1000} s${received}` }
+        : { step: name, error, received };
     }
     metrics[`step_${metricName(name)}_ms`] = roundedMs(clock.monotonicMs() - startMs);
     if (failure !== null) break;

@@ -151,10 +151,8 @@ function daysProblems(place: Place): readonly Problem[] {
       return [problemAt(place, keys, `VALUE is not a day of the month, expected 1 to 31, ${DAYS_FORMS}`)];
     }
     const isReversed = range.from > range.to && range.from > 0 === range.to > 0;
-    if (!isReversed) return [];
-    return [
-      problemAt(place, keys, "VALUE ends before it begins", `did you mean "${range.to}:${range.from}"?`),
-    ];
+    const hint = `did you mean "${range.to}:${range.from}"?`;
+    return isReversed ? [problemAt(place, keys, "VALUE ends before it begins", hint)] : [];
   });
 }
 

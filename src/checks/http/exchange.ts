@@ -73,16 +73,10 @@ export async function examine(exchange: Exchange): Promise<Findings> {
   }
   const findings = await ask(exchange, tls);
   const { connections, clock } = system;
-  const certificate = await findCertificate(
-    { request, response, timeoutMs },
-    findings.metrics["status"] ?? null,
-    {
-      connections,
-      clock,
-      signal,
-      authorities: tls?.authority === undefined ? [] : [tls.authority],
-    },
-  );
+  const authorities = tls?.authority === undefined ? [] : [tls.authority];
+  const status = findings.metrics["status"] ?? null;
+  const context = { connections, clock, signal, authorities };
+  const certificate = await findCertificate({ request, response, timeoutMs }, status, context);
   return {
     ...findings,
     metrics: { ...findings.metrics, ...certificate.metrics },
@@ -139,13 +133,8 @@ function headersOf({ headers = {} }: HttpMessage): Readonly<Record<string, strin
 
 function findingsWithoutHead(error: unknown, exchange: Exchange, asked: Asked): Findings {
   if (exchange.signal.aborted) {
-    return {
-      ...NOTHING,
-      asked,
-      violations: [
-        `${timeoutText(exchange)}, before a response head from ${hostAndPortOf(asked.target)}`,
-      ],
-    };
+    const text = `${timeoutText(exchange)}, before a response head from ${hostAndPortOf(asked.target)}`;
+    return { ...NOTHING, asked, violations: [text] };
   }
   const failure = exchange.system.requests.explain(error, asked.target);
   const text = describeRequestFailure(failure, asked.target);
@@ -199,10 +188,8 @@ async function evaluate(response: IncomingResponse, exchange: Exchange, asked: A
   }
   metrics["total_ms"] = roundedMs(durationMs);
   const tooLong = durationViolation(durationMs, expected);
-  if (tooLong === null) return { ...found, obstacle, captured };
-  return tooLong.isWarning
-    ? { ...found, obstacle, captured, warnings: [tooLong.text] }
-    : { ...found, obstacle, captured, violations: [...violations, tooLong.text] };
+  if (tooLong?.isWarning === false) violations.push(tooLong.text);
+  return { ...found, obstacle, captured, warnings: tooLong?.isWarning ? [tooLong.text] : [] };
 }
 
 /** If redirects are rejected, an unexpected one is described with its target. */
