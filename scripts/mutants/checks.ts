@@ -293,8 +293,8 @@ export const CHECKS: FaultyLayer = {
         ],
         [
           "a job that failed is ok",
-          "last.end.exitCode === 0) return null;",
-          "last.end.exitCode >= 0) return null;",
+          "last.end.exitCode === 0) return [];",
+          "last.end.exitCode >= 0) return [];",
         ],
         [
           "a run in progress may take for ever",
@@ -584,8 +584,8 @@ export const CHECKS: FaultyLayer = {
         ],
         [
           "a captured value is a part of a later pattern",
-          'plainPattern(captured.get(name) ?? "")',
-          'captured.get(name) ?? ""',
+          'replaceAll(SIGN, "\\\\$&")',
+          'replaceAll(SIGN, "$&")',
         ],
         ["a captured command is sent", "/^[^\\0-\\x1f\\x7f]+$/", "/^[^\\0\\x7f]+$/"],
         ["a flood is a wrong response", "return { text, isObstacle: true };", "return { text };"],
@@ -665,7 +665,7 @@ export const CHECKS: FaultyLayer = {
       file: "src/checks/http/redirects.ts",
       tests: ["tests/checks/http_request_expected_test.ts", "tests/checks/http_request_test.ts"],
       faults: [
-        ["any status of a class equals another", "expected.slice(0, 1)", "expected.slice(0, 0)"],
+        ["any status of a class equals another", "one.slice(0, 1)", "one.slice(0, 0)"],
       ],
     },
     {

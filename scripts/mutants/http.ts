@@ -82,8 +82,8 @@ export const HTTP: FaultyLayer = {
         ["the head of a request has any size", "HEAD_BYTES_MAX = 16_384", "HEAD_BYTES_MAX = 16_384_000"],
         [
           "a line without an end has any size",
-          "if (leftBytes < (line === null ? bytes.size : 0)) {",
-          "if (leftBytes < (line === null ? 0 : 0)) {",
+          "(line === null ? bytes.size : 0)) throw tooLarge",
+          "(line === null ? 0 : 0)) throw tooLarge",
         ],
         ["a request of another protocol is accepted", "HTTP\\/1\\.([01])$/", "HTTP\\/\\d\\.([01])$/"],
       ],

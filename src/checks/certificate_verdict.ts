@@ -173,7 +173,8 @@ export function failureVerdict(failure: ConnectionFailure, target: ConnectionTar
 
 /** Describes a timeout; a name and a connection take time in one step of the runtime. */
 export function timeoutText(timeoutMs: number, phase: ConnectionPhase, target: ConnectionTarget): string {
-  const isName = phase === "connecting" && !isAddress(target.host) && target.address === undefined &&
+  const isAddress = target.host.includes(":") || /^\d+(?:\.\d+){3}$/.test(target.host);
+  const isName = phase === "connecting" && !isAddress && target.address === undefined &&
     target.socket === undefined;
   const when = phase === "TLS" ? "during the" : isName ? "while resolving the name or" : "while";
   return `timeout after ${timeoutMs / 1000} s ${when} ${activity(phase, placeOf(target))}`;
@@ -181,8 +182,4 @@ export function timeoutText(timeoutMs: number, phase: ConnectionPhase, target: C
 
 function placeOf({ host, port, address, socket }: ConnectionTarget): string {
   return socket ?? hostAndPort(address?.address ?? host, port);
-}
-
-function isAddress(host: string): boolean {
-  return host.includes(":") || /^\d+(?:\.\d+){3}$/.test(host);
 }

@@ -5,7 +5,7 @@
  * @see https://docs.docker.com/reference/api/engine/ "Inspect a container"
  */
 import { type CheckOf, type CheckResult, checkResult } from "../domain/check.ts";
-import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
+import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { highestSeverity } from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";
 import type { ContainerParameters } from "../domain/generated/config.ts";
@@ -33,18 +33,16 @@ export const containerKind: CheckKindEntry<"container"> = {
     host: target === undefined ? null : new URL(target).hostname,
   }),
   warnings: ({ parameters }) => thresholdWarnings(parameters.restarts, ["restarts"]),
-  errors: ({ parameters }) => nameErrors(parameters),
+  errors: ({ parameters: { name } }) => {
+    const message = `is "${name}", expected the name or the id of a container: letters, digits, _, . and -`;
+    return NAME.test(name) ? [] : [{ path: ["name"], message }];
+  },
   requiredPermissions: ({ parameters: { socket, target } }) =>
     target === undefined ? { read: [socket], write: [socket] } : permissionsOfUrl(target),
 };
 
 /** The names that Docker accepts, and ids. */
 const NAME = /^[a-zA-Z0-9][\w.-]*$/;
-
-function nameErrors({ name }: ContainerParameters): readonly ParameterProblem[] {
-  const message = `is "${name}", expected the name or the id of a container: letters, digits, _, . and -`;
-  return NAME.test(name) ? [] : [{ path: ["name"], message }];
-}
 
 async function observeContainer(
   check: CheckOf<"container">,

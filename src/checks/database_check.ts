@@ -12,7 +12,7 @@ import { isLoopback } from "../shared/ip_address.ts";
 import { counted, oneLine } from "../shared/text.ts";
 import { trustErrors, trustWarnings } from "./certificate_verdict.ts";
 import { type ConnectionEnd, type ConnectionRun, hasConnected, observeConnection } from "./connection_run.ts";
-import { compareText, formsOf, show } from "./http/json_comparisons.ts";
+import { compareText, formsOf, isAbsenceExpected, show } from "./http/json_comparisons.ts";
 import { nameFor, portSubject } from "./targets.ts";
 
 interface DatabaseParameters {
@@ -119,15 +119,12 @@ async function compare(
   }
   if (valueWish === undefined) return null;
   if (ambiguity !== undefined) return `query returns ${ambiguity}`;
-  const exists = isObjectWish(valueWish) ? valueWish.exists : undefined;
-  if (exists === false) return value === undefined ? null : `value is ${show(value)}, expected none`;
+  if (isAbsenceExpected(valueWish)) {
+    return value === undefined ? null : `value is ${show(value)}, expected none`;
+  }
   if (value === undefined) return "there is no value, expected one";
   const problem = await compareText(value, valueWish, nowMs);
   return problem === null ? null : `value is ${problem}`;
-}
-
-function isObjectWish(wish: JsonExpectation): wish is Extract<JsonExpectation, { exists?: boolean }> {
-  return typeof wish === "object" && wish !== null && !Array.isArray(wish);
 }
 
 function describe({ value, ambiguity, rows }: QueryResult): string {

@@ -53,17 +53,14 @@ async function query(
   );
   await server.settle(`SET SESSION innodb_lock_wait_timeout = ${seconds}`);
   await server.run("START TRANSACTION READ ONLY");
-  return answerOf(await server.run(parameters.query));
+  const { columnCount, rows } = await server.run(parameters.query);
+  if (columnCount === 0) throw new DatabaseFailure("query returns no rows: expected a SELECT");
+  return queryResult(columnCount, rows, () => rows[0]?.[0] ?? null);
 }
 
 interface Result {
   readonly columnCount: number;
   readonly rows: readonly (string | null)[][];
-}
-
-function answerOf({ columnCount, rows }: Result): QueryResult {
-  if (columnCount === 0) throw new DatabaseFailure("query returns no rows: expected a SELECT");
-  return queryResult(columnCount, rows, () => rows[0]?.[0] ?? null);
 }
 
 // Capabilities: long passwords, long flags, a database, protocol 4.1, TLS, transactions, authentication by plugins.

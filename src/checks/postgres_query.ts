@@ -5,7 +5,7 @@ import type { Connection } from "../domain/connections.ts";
 import { parseJson } from "../shared/json_values.ts";
 import { ConnectionLostError, PostgresConnection } from "../shared/postgres/postgres_connection.ts";
 import { ProtocolError } from "../shared/postgres/protocol.ts";
-import { PostgresError, type StatementResult } from "../shared/postgres/statement_response.ts";
+import { PostgresError } from "../shared/postgres/statement_response.ts";
 import {
   DATABASE_KIND,
   DatabaseFailure,
@@ -65,10 +65,14 @@ async function query(
     );
     await postgres.run("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY");
     await postgres.run(SETTINGS, [timeoutMs]);
-    return resultOf(await postgres.run(query));
+    const { columns, rows } = await postgres.run(query);
+    const [{ name, typeId } = { name: "", typeId: 0 }] = columns;
+    return queryResult(columns.length, rows, () => valueOf(rows[0]?.[name], typeId));
   } catch (error) {
     if (error instanceof PostgresError) {
-      throw new DatabaseFailure(`server error: ${error.message}${hintOf(error)}`, { cause: error });
+      const { code, message } = error;
+      const state = code === "" ? "" : ` (SQLSTATE ${code})`;
+      throw new DatabaseFailure(`server error: ${message}${state}${HINTS[code] ?? ""}`, { cause: error });
     }
     if (error instanceof ProtocolError) {
       throw new DatabaseFailure(`server ${error.message}`, { cause: error });
@@ -103,15 +107,6 @@ const HINTS: Readonly<Record<string, string>> = {
   "25006": "; the transaction is read-only",
   "57014": "; the query takes longer than the timeout of the check",
 };
-
-function hintOf({ code }: PostgresError): string {
-  return `${code === "" ? "" : ` (SQLSTATE ${code})`}${HINTS[code] ?? ""}`;
-}
-
-function resultOf({ columns, rows }: StatementResult): QueryResult {
-  const [{ name, typeId } = { name: "", typeId: 0 }] = columns;
-  return queryResult(columns.length, rows, () => valueOf(rows[0]?.[name], typeId));
-}
 
 /** Numbers of types in `pg_type`, and how their text becomes a value. */
 const DECODERS: Readonly<Record<number, (text: string) => unknown>> = {

@@ -228,9 +228,11 @@ async function select(
     found = found.filter((process) => process.id === id);
   }
   if (name !== undefined) {
+    // Linux keeps 15 bytes of a name.
+    const kept = new TextDecoder().decode(new TextEncoder().encode(name).subarray(0, 15), { stream: true });
     // Only elsewhere the name is a path. On Linux a process that has a slash in its name has chosen it.
     found = platform === "linux"
-      ? found.filter(({ text }) => text === kernelName(name))
+      ? found.filter(({ text }) => text === kept)
       : found.filter(({ text }) => text === name || text.endsWith(`/${name}`));
   }
   if (pattern === undefined) return found;
@@ -242,11 +244,6 @@ async function select(
     );
   }
   return found.filter(({ text }) => search.test(text));
-}
-
-/** Linux keeps 15 bytes of a name. */
-function kernelName(name: string): string {
-  return new TextDecoder().decode(new TextEncoder().encode(name).subarray(0, 15), { stream: true });
 }
 
 const PID_FILE_BYTES_MAX = 4096;

@@ -69,7 +69,11 @@ async function runCommand(
   }
   if (database !== undefined) await run(["SELECT", String(database)]);
   const reply = await run(command);
-  const value = field === undefined ? reply : fieldIn(reply, field);
+  // A line such as `role:master`.
+  const lines = typeof reply === "string" ? reply.split(/\r?\n/) : [];
+  const value = field === undefined
+    ? reply
+    : lines.find((line) => line.startsWith(`${field}:`))?.slice(field.length + 1) ?? null;
   return value === null ? {} : { value };
 }
 
@@ -83,12 +87,6 @@ function encode(words: readonly string[]): Uint8Array {
       return [encoder.encode(`$${bytes.length}\r\n`), bytes, encoder.encode("\r\n")];
     }),
   ]);
-}
-
-/** The value of a line such as `role:master`. */
-function fieldIn(reply: unknown, field: string): string | null {
-  const lines = typeof reply === "string" ? reply.split(/\r?\n/) : [];
-  return lines.find((line) => line.startsWith(`${field}:`))?.slice(field.length + 1) ?? null;
 }
 
 /** Of all replies of a connection. */

@@ -207,9 +207,11 @@ class ReportReader {
     } else if (depth === 0) {
       this.#fail(`the root element is <${oneLine(name)}>, expected <testsuites>`);
     } else if (name === "testcase") {
-      const seconds = Number(attributes["time"] ?? NaN);
+      const { time = NaN, classname = "", name = "" } = attributes;
+      const seconds = Number(time);
       this.#test = {
-        name: nameOf(attributes),
+        // `classname` is the file in Playwright, the module in pytest.
+        name: [classname, name].map((part) => oneLine(part)).filter((part) => part !== "").join(": "),
         seconds: Number.isFinite(seconds) && seconds >= 0 ? seconds : null,
         isSkipped: false,
         failure: null,
@@ -236,9 +238,4 @@ class ReportReader {
 function numberOf(text: string | undefined): number {
   const count = Number(text ?? 0);
   return Number.isInteger(count) && count > 0 ? count : 0;
-}
-
-/** `classname` is the file in Playwright, the module in pytest. */
-function nameOf({ classname = "", name = "" }: Readonly<Record<string, string>>): string {
-  return [classname, name].map((part) => oneLine(part)).filter((part) => part !== "").join(": ");
 }

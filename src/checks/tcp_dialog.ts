@@ -95,7 +95,9 @@ async function awaitLine(step: TcpStep, { lines, captured, enter }: StepRun): Pr
   if (expect === undefined) return null;
   enter("reading");
   const compileWith = (pattern: string) =>
-    compileLinePattern(replaceCaptured(pattern, (name) => plainPattern(captured.get(name) ?? "")));
+    compileLinePattern(
+      replaceCaptured(pattern, (name) => (captured.get(name) ?? "").replaceAll(SIGN, "\\$&")),
+    );
   const expected = await compileWith(expect);
   const rejected = reject === undefined ? null : await compileWith(reject);
   const judge = (line: string): Verdict | null => {
@@ -129,9 +131,8 @@ async function awaitLine(step: TcpStep, { lines, captured, enter }: StepRun): Pr
 /** What a line is: the expected one, a rejected one, or one too many. */
 type Verdict = LineMatch | "rejected" | "too_long";
 
-function plainPattern(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
-}
+/** A character with a meaning in patterns. */
+const SIGN = /[\\^$.*+?()[\]{}|]/g;
 
 async function compareCaptured(
   { captured: wishes = {} }: TcpStep,

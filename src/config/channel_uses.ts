@@ -130,7 +130,8 @@ interface WrittenChannel {
 export function channelsIn(written: JsonObject): readonly WrittenChannel[] {
   return channelEntries(written).flatMap(({ path, entry }) => {
     const isUse = path[0] !== "channels" && !(isObject(entry) && !("channel" in entry));
-    return isUse ? [] : [{ path, kind: kindOf(entry) }];
+    const kind = childOf(entry, "kind");
+    return isUse ? [] : [{ path, kind: typeof kind === "string" ? kind : "" }];
   });
 }
 
@@ -156,11 +157,6 @@ export function channelLists(
     const items = valueAt(written, path);
     return Array.isArray(items) ? [{ path, items }] : [];
   });
-}
-
-function kindOf(channel: JsonValue): string {
-  const kind = childOf(channel, "kind");
-  return typeof kind === "string" ? kind : "";
 }
 
 /** Formats of keys that name the sender; a header may name the receiver, so it is not one of them. */

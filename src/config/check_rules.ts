@@ -5,7 +5,7 @@ import type { ConfigFile } from "./config_file.ts";
 import { findUseProblems } from "./channel_uses.ts";
 import { findChannelNameProblems } from "./named_channels.ts";
 import { isPlaceholder } from "./placeholders.ts";
-import { type ConfigPath, joinProblems, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
+import { joinProblems, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
 import {
   type CreateCronTimes,
   findCronProblems,
@@ -101,7 +101,7 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
     isOwnSchema ? windows.problems : [],
     // The error of an unknown key may name the missing one.
     (isOwnSchema ? findUseProblems(written) : []).filter(({ path }) =>
-      !structureProblems.some((problem) => isBelow(problem.path, path))
+      !structureProblems.some((problem) => path.every((segment, index) => problem.path[index] === segment))
     ),
     channelNames === null
       ? []
@@ -151,10 +151,6 @@ interface ValidatedWindows extends Pick<ValidatedFile, "problems" | "warnings"> 
 }
 
 const NO_WINDOWS: ValidatedWindows = { problems: [], warnings: [], readWindow: null };
-
-function isBelow(path: ConfigPath, top: ConfigPath): boolean {
-  return path.length >= top.length && top.every((segment, index) => path[index] === segment);
-}
 
 function examineValues(config: FormattedConfig, { source, isUnresolved }: ConfigFile) {
   const problems: Problem[] = [];

@@ -2,7 +2,7 @@ import type { System } from "../domain/system.ts";
 import { substitute, type Substitution } from "./placeholders.ts";
 import type { ConfigPath, Problem, Source } from "./problem.ts";
 import { childOf, isObject, membersOf } from "./schema_view.ts";
-import { type JsonObject, type JsonValue, parseText } from "./syntax.ts";
+import { type JsonValue, parseText } from "./syntax.ts";
 
 /** One file of a config: the config itself, or one that it includes. */
 export interface ConfigFile {
@@ -42,7 +42,8 @@ export async function openConfigFile(
   const { environment, mayReadEnvironment, files } = system;
   const { directory } = source;
   const secrets = { environment, mayReadEnvironment, files, directory, withoutSecrets };
-  const expanded = keepsForEach || !isObject(parsed) || !hasForEach(parsed)
+  const expanded = keepsForEach || !isObject(parsed) ||
+      !membersOf(parsed["checks"]).some(([, check]) => isObject(check) && "for_each" in check)
     ? { written: parsed, problems: [], templates: new Map<string, string>(), length: 0 }
     : (await import("./for_each.ts")).expandChecks(parsed);
   const { written, templates } = expanded;
@@ -58,10 +59,6 @@ export async function openConfigFile(
     length: source.text.length + expanded.length,
     isUnresolved: createUnresolvedTest(substitutions),
   };
-}
-
-function hasForEach(config: JsonObject): boolean {
-  return membersOf(config["checks"]).some(([, check]) => isObject(check) && "for_each" in check);
 }
 
 export function checkNames(file: Pick<ConfigFile, "written">): readonly string[] {

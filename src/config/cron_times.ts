@@ -21,9 +21,10 @@ export function createCronReader(): CreateCronTimes {
   const doesCome = (expression: string): boolean => {
     const pattern = readPattern(expression);
     const days = expression.trim().split(/\s+/).slice(2);
+    const [day, month] = days;
     return knownDays.getOrInsertComputed(
       days.join(" "),
-      () => doCome(days) || pattern.nextRun(new Date(LATE_MS)) !== null,
+      () => day === "*" || month === "*" || pattern.nextRun(new Date(LATE_MS)) !== null,
     );
   };
   return (expression, timeZone) => {
@@ -39,11 +40,6 @@ function readPattern(expression: string): Cron {
 }
 
 const FORM = /^\s*(?:@\w+|\S+(?:\s+\S+){4})\s*$/;
-
-/** Every day is in some month, and every month has days. */
-function doCome([day, month]: readonly string[]): boolean {
-  return day === "*" || month === "*";
-}
 
 function timesOf(
   pattern: () => Cron,

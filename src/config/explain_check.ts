@@ -36,7 +36,10 @@ export function explainCheck(
     const { value, origin } = pickSetting(setting, check, sources);
     const followed = FOLLOWED[key];
     return [
-      ...key === "maintenance_windows" ? explainConfigWindows(outer ?? config, reader) : [],
+      // Those of a check come besides the windows that the config has for all checks.
+      ...key === "maintenance_windows"
+        ? explainKey(outer ?? config, key, reader).map((item) => ({ ...item, origin: "config" as const }))
+        : [],
       ...value !== undefined
         ? explainValue(value, { schema, origin, path: [key] }, reader)
         : followed === undefined
@@ -71,12 +74,6 @@ function explainKey(config: JsonObject, key: string, reader: SchemaReader): read
 
 /** Keys for editors, and those that each check shows as its own. */
 const LEFT_OUT: readonly string[] = ["$schema", "checks", "defaults"];
-
-/** The windows that the config has for all checks; those of a check come besides. */
-function explainConfigWindows(config: JsonObject, reader: SchemaReader): readonly ExplainedSetting[] {
-  return explainKey(config, "maintenance_windows", reader)
-    .map((setting) => ({ ...setting, origin: "config" }));
-}
 
 /** Settings that take another one's value when they are not given. */
 const FOLLOWED: Readonly<Record<string, string>> = {

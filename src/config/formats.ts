@@ -135,7 +135,10 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
     "is not an IP address, expected one such as 127.0.0.1",
   ),
   host_port: rule(
-    (text) => isPort(HOST_PORT.exec(text)?.[1]),
+    (text) => {
+      const port = Number(HOST_PORT.exec(text)?.[1]);
+      return port >= 1 && port <= 65_535;
+    },
     "is not a server, expected HOST:PORT such as 192.0.2.1:443",
   ),
   database_host: rule(
@@ -448,7 +451,3 @@ function findChoiceProblem({ value, parent = {} }: Pick<FormattedValue, "value" 
 }
 
 const HOST_PORT = /^(?:\[[\da-fA-F:.]+\]|[^\s:/[\]@]+):(\d{1,5})$/;
-
-function isPort(digits: string | undefined): boolean {
-  return Number(digits) >= 1 && Number(digits) <= 65_535;
-}

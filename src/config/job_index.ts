@@ -36,7 +36,10 @@ export async function readJobIndex(location: ConfigLocation, system: System): Pr
   return {
     source,
     // The first of duplicate names counts; validate reports them.
-    kinds: new Map(files.toReversed().flatMap(kindsIn)),
+    kinds: new Map(
+      files.toReversed().flatMap(({ value }) => membersOf(childOf(value, "checks")))
+        .map(([name, check]) => [name, childOf(check, "kind")]),
+    ),
     statePath: typeof state === "string" && state !== "" ? absolutePath(state, source.directory) : null,
     postgres: postgresIn(config.written, source.directory),
     secrets: files.flatMap(({ value, substitutions }) =>
@@ -58,9 +61,4 @@ function refuseUnusable({ source, written, problems, isUnresolved }: ConfigFile)
   if (isUnresolved(["state"])) {
     throw new ConfigError(`${what}: a placeholder in "state" has no value here`, { hint });
   }
-}
-
-function kindsIn({ value }: ConfigFile): readonly (readonly [name: string, kind: unknown])[] {
-  return membersOf(childOf(value, "checks"))
-    .map(([name, check]) => [name, isObject(check) ? check["kind"] : undefined]);
 }

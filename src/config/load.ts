@@ -104,7 +104,7 @@ async function readAndResolve(location: ConfigLocation, system: System, options:
     /** Absolute paths of the directories that the patterns of `include` searched, also missing ones. */
     listedDirectories: included.directories,
     /** In the config's order, inactive ones included; without those whose kind is in an unresolved placeholder. */
-    checks: withoutSecretsInTexts(checks, redact),
+    checks: checks.map((check) => redacted(check, redact)),
     postgres: postgresIn(main.written, main.source.directory),
     page: settings.page === null ? null : withoutSecretsInPage(settings.page, redact),
     /** The warnings, in no order, including those about this machine. */
@@ -222,7 +222,8 @@ function resolveConfig({ validated, main, others, reader, refuse }: ReadConfig, 
     ...resolveChecks(complete(main.value), { ...options, written: complete(main.written) }),
     ...others.flatMap((file) => resolveChecks(file.value, { ...toResolveOptions(file, context), outer })),
   ];
-  const fileOf = fileFinder(main, others);
+  const files = new Map(others.flatMap((file) => checkNames(file).map((name) => [name, file] as const)));
+  const fileOf = (name: string): ValidatedFile => files.get(name) ?? main;
   const summary = resolveSummary(main.value, options);
   const keyOf = <Name extends keyof ConfigParts>(name: Name): ConfigParts[Name] | null =>
     resolveSetting(main.value, name, options) ?? null;
@@ -284,12 +285,6 @@ function createLackFinder(lacks: readonly Problem[]): (path: ConfigPath) => read
     }
   }
   return (path) => found.size === 0 ? [] : found.get(JSON.stringify(path)) ?? [];
-}
-
-/** Finds the file of a check; without any, the config itself. */
-function fileFinder(main: ValidatedFile, others: readonly ValidatedFile[]): (name: string) => ValidatedFile {
-  const files = new Map(others.flatMap((file) => checkNames(file).map((name) => [name, file] as const)));
-  return (name) => files.get(name) ?? main;
 }
 
 function kindPath(name: string): ConfigPath {
@@ -356,17 +351,13 @@ function configFiles({ source: { path, label } }: ConfigFile, config: ValidatedF
   return [{ file: path, role: isMain ? "this config itself" : `the included config ${quoteValue(label)}` }];
 }
 
-/** Redacts titles, descriptions and runbooks: messages and outputs print them without a further check. */
-function withoutSecretsInTexts(checks: readonly Check[], redact: Redact): readonly Check[] {
-  return checks.map((check) => redacted(check, redact));
-}
-
 interface Texts {
   readonly title?: string;
   readonly description?: string;
   readonly runbook?: string;
 }
 
+/** Redacts texts that messages and outputs print without a further check. */
 function redacted<Item extends Texts>(item: Item, redact: Redact): Item {
   const texts = (["title", "description", "runbook"] as const)
     .flatMap((key) => item[key] === undefined ? [] : [[key, redact(item[key])]]);

@@ -6,7 +6,7 @@ import type { System } from "../domain/system.ts";
 import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
 import { childrenOf } from "./schema_view.ts";
 import { absolutePath } from "./source.ts";
-import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
+import { createObject, type JsonValue } from "./syntax.ts";
 
 export interface Substitution {
   readonly path: ConfigPath;
@@ -283,7 +283,11 @@ export function replaceValues(
   const copies = new Set<JsonValue>();
   const put = (here: JsonValue, [segment, ...rest]: ConfigPath, value: JsonValue): JsonValue => {
     if (segment === undefined || typeof here !== "object" || here === null) return value;
-    const copy = copies.has(here) ? here : copyOf(here);
+    const copy = copies.has(here)
+      ? here
+      : Array.isArray(here)
+      ? [...here]
+      : Object.assign(createObject(), here);
     copies.add(copy);
     if (Array.isArray(copy)) copy[Number(segment)] = put(copy[Number(segment)] ?? null, rest, value);
     else copy[segment] = put(copy[segment] ?? null, rest, value);
@@ -291,9 +295,3 @@ export function replaceValues(
   };
   return values.reduce((changed, { path, value }) => put(changed, path, value), config);
 }
-
-function copyOf(value: Container): Container {
-  return Array.isArray(value) ? [...value] : Object.assign(createObject(), value);
-}
-
-type Container = JsonValue[] | JsonObject;

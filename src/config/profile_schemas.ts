@@ -41,11 +41,9 @@ const SHAPES = {
 
 /** The text of a schema, as `monitor schema` prints it. */
 export async function schemaText(shape: Shape): Promise<string> {
-  const schema = shape === "monitor" ? await describedSchema() : (await SHAPES[shape]()).schema;
+  // The default one with its texts for people, which loading a config doesn't need.
+  const schema: unknown = shape === "monitor"
+    ? (await import("../../schemas/monitor.schema.json", { with: { type: "json" } })).default
+    : (await SHAPES[shape]()).schema;
   return `${JSON.stringify(schema, null, 2)}\n`;
-}
-
-/** The default schema with its texts for people, which loading a config doesn't need. */
-async function describedSchema(): Promise<unknown> {
-  return (await import("../../schemas/monitor.schema.json", { with: { type: "json" } })).default;
 }

@@ -7,33 +7,26 @@ export interface Schema {
   readonly $schema?: string;
   /** A reference: `#/$defs/` and a name, no other form. Keys here override those of the target. */
   readonly $ref?: string;
-  /** At the top only: the schemas that `$ref` names. */
   readonly $defs?: Readonly<Record<string, Schema>>;
   /** At the top only; for editors. */
   readonly title?: string;
   /** The meaning of a value, for people; in `propertyNames`, the rule for names in messages. */
   readonly description?: string;
-  /** The accepted types of JSON; absent: any. */
   readonly type?: string | readonly string[];
   /** The meaning of a text or a number, such as `path`. Validated in `formats.ts`. */
   readonly format?: string;
-  /** The built-in value of an absent key. */
   readonly default?: JsonValue;
   readonly examples?: readonly JsonValue[];
   readonly enum?: readonly JsonValue[];
   /** In an `if` only: the kind that the branch is for. */
   readonly const?: JsonValue;
-  /** The least number; texts are free of it. */
   readonly minimum?: number;
-  /** The greatest number; texts are free of it. */
   readonly maximum?: number;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
-  /** The schema of keys with free names; `false`: there are none. */
   readonly additionalProperties?: boolean | Schema;
   /** The schema of free names: a `pattern` or a `format`, with its `description`. */
   readonly propertyNames?: Schema;
-  /** In `propertyNames` only: a regular expression. */
   readonly pattern?: string;
   /** 1 wherever it is used: the text is not empty. */
   readonly minLength?: number;

@@ -48,11 +48,12 @@ export function readPerformanceData(text: string): {
       continue;
     }
     const [item, quoted, bare = "", value = "", unit = "", ...limits] = match;
+    const count = limits.findLastIndex((limit) => (limit ?? "") !== "") + 1;
     data.push({
       label: quoted?.replaceAll("''", "'") ?? bare,
       value,
       unit,
-      limits: withoutTrailingEmpty(limits.map((limit) => limit ?? "")),
+      limits: limits.slice(0, count).map((limit) => limit ?? ""),
     });
     position = skip(/\s*/uy, { text, position: position + item.length });
   }
@@ -77,8 +78,4 @@ function skip(pattern: RegExp, from: { readonly text: string; readonly position:
   pattern.lastIndex = from.position;
   pattern.test(from.text);
   return pattern.lastIndex;
-}
-
-function withoutTrailingEmpty(limits: readonly string[]): readonly string[] {
-  return limits.slice(0, limits.findLastIndex((limit) => limit !== "") + 1);
 }

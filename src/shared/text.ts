@@ -14,12 +14,9 @@ export function truncateBytes(text: string, bytesMax: number): string {
   const bytes = encoder.encode(text);
   if (bytes.length <= bytesMax) return text;
   let end = bytesMax - ELLIPSIS_BYTES;
-  while (isContinuation(bytes[end])) end--;
+  // Further bytes of a character (RFC 3629).
+  while (((bytes[end] ?? 0) & 0b1100_0000) === 0b1000_0000) end--;
   return `${decoder.decode(bytes.subarray(0, end))}…`;
-}
-
-function isContinuation(byte: number | undefined): boolean {
-  return byte !== undefined && (byte & 0b1100_0000) === 0b1000_0000;
 }
 
 /** A UTF-16 code unit has at most three bytes in UTF-8. */

@@ -92,7 +92,7 @@ export function textWidth(text: string): number {
   for (const { 0: piece, groups } of text.matchAll(PIECES)) {
     if (groups?.["wide"] !== undefined) columns += 2;
     else if (groups?.["hangul"] !== undefined) columns += hangulWidth(piece);
-    else if (groups?.["color"] === undefined) columns += characterWidth(piece);
+    else if (groups?.["color"] === undefined && !INVISIBLE.test(piece)) columns += WIDE.test(piece) ? 2 : 1;
   }
   return columns;
 }
@@ -153,8 +153,3 @@ const INVISIBLE =
 /** East Asian Width W and F of EastAsianWidth.txt (Unicode 17), with unassigned characters between them. */
 const WIDE =
   /^(?:\p{Emoji_Presentation}(?!\ufe0e)|[\u2329\u232a\u2630-\u2637\u268a-\u268f\u2e80-\u303e\u3041-\u3247\u3250-\ua4c6\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6b\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{1b2fb}\u{1d300}-\u{1d376}\u{1f1ae}\u{1f200}-\u{1f265}\u{1f6d8}\u{1f6d9}\u{1f7da}\u{1fa70}-\u{1faff}\u{20000}-\u{3fffd}])/u;
-
-function characterWidth(character: string): number {
-  if (INVISIBLE.test(character)) return 0;
-  return WIDE.test(character) ? 2 : 1;
-}

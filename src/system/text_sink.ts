@@ -26,8 +26,10 @@ export function createTextSink(writer: SyncWriter): TextSink {
           rest = rest.subarray(writer.writeSync(rest));
         } catch (error) {
           if (error instanceof Deno.errors.BrokenPipe) closed = true;
-          else if (error instanceof Deno.errors.WouldBlock) pause();
-          else throw error;
+          else if (error instanceof Deno.errors.WouldBlock) {
+            // Blocks for a moment: a slow reader, on a pipe that another process made non-blocking.
+            Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_PIPE_WAIT_MS);
+          } else throw error;
         }
       }
     },
@@ -43,9 +45,4 @@ export function createTextSink(writer: SyncWriter): TextSink {
       }
     },
   };
-}
-
-/** Blocks for a moment: a slow reader, on a pipe that another process made non-blocking. */
-function pause(): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_PIPE_WAIT_MS);
 }

@@ -1,4 +1,4 @@
-import type { HttpExpectation, JsonExpectation } from "../../domain/generated/config.ts";
+import type { HttpExpectation } from "../../domain/generated/config.ts";
 import type { IncomingResponse } from "../../domain/requests.ts";
 import { searchPattern } from "../body_pattern.ts";
 import { quote } from "../../shared/text.ts";
@@ -7,6 +7,7 @@ import { parseJson } from "../../shared/json_values.ts";
 import {
   type Comparison,
   compileExpectation,
+  isAbsenceExpected,
   LONG_NUMBERS_MAX,
   markLongNumbers,
   show,
@@ -39,7 +40,8 @@ export async function evaluateBody(
   { response, isCaptured, nowMs, onRead, pause }: BodyToEvaluate,
 ): Promise<JsonFindings & Pick<BodyFindings, "start" | "isWhole">> {
   const { bodyPart, notBodyPart, bodyPattern, notBodyPattern, json } = expected;
-  const lengthBytes = declaredLength(response);
+  const length = response.header("content-length");
+  const lengthBytes = length === null || response.header("content-encoding") !== null ? null : Number(length);
   const findings = await readBody(response, {
     parts: [bodyPart, notBodyPart].filter((part) => part !== undefined),
     keepsStart: isCaptured || bodyPattern !== undefined || notBodyPattern !== undefined || json !== undefined,
@@ -80,11 +82,6 @@ export async function evaluateBody(
 
 /** So that a short body that breaks off is noticed, wherever the text is in it. */
 const SHORT_BYTES_MAX = 1024 * 1024;
-
-function declaredLength(response: Pick<IncomingResponse, "header">): number | null {
-  const length = response.header("content-length");
-  return length === null || response.header("content-encoding") !== null ? null : Number(length);
-}
 
 interface TextSearch {
   readonly text: string;
@@ -179,10 +176,6 @@ const ORDERS = /\?.*[<>(]/s;
 
 function cannotEvaluate(obstacle: string): JsonFindings {
   return { violations: [], obstacle };
-}
-
-function isAbsenceExpected(wish: JsonExpectation): boolean {
-  return typeof wish === "object" && wish !== null && "exists" in wish && wish.exists === false;
 }
 
 function evaluateFound(

@@ -79,6 +79,11 @@ export function formsOf(value: unknown): readonly unknown[] {
     : [value];
 }
 
+/** Returns whether there is to be no value. */
+export function isAbsenceExpected(wish: JsonExpectation): wish is JsonExpectationObject {
+  return typeof wish === "object" && wish !== null && "exists" in wish && wish.exists === false;
+}
+
 function equalTo(wanted: JsonValue): Comparison {
   return { text: show(wanted), fits: (value) => isEqual(value, wanted) };
 }

@@ -5,6 +5,7 @@ import { quote } from "../../shared/text.ts";
 
 import type { ParameterProblem } from "../../domain/check_kind.ts";
 import { BODY_PARTS } from "./expected_body.ts";
+import { isAbsenceExpected } from "./json_comparisons.ts";
 import { exactDuration } from "../../domain/duration.ts";
 import { certificateWarnings } from "./response_certificate.ts";
 import { refusalBy, trustErrors, trustWarnings } from "../certificate_verdict.ts";
@@ -38,8 +39,7 @@ function* exchangeErrors({ request, response }: RequestAndResponse): Generator<P
   }
   yield* connectionErrors(request);
   for (const [name, wish] of Object.entries(response.json ?? {})) {
-    if (typeof wish !== "object" || wish === null || !("exists" in wish) || wish.exists !== false) continue;
-    if (Object.keys(wish).length === 1) continue;
+    if (!isAbsenceExpected(wish) || Object.keys(wish).length === 1) continue;
     yield { path: ["response", "json", name], message: "exists is false, so there is nothing to compare" };
   }
 }

@@ -7,6 +7,7 @@
  * by one, and a client that sends its bytes in small pieces is read only periodically.
  */
 import { pause } from "../../shared/deadline.ts";
+import { systemCodeOf } from "../../shared/describe_error.ts";
 import { joinBytes } from "../../shared/join_bytes.ts";
 import type { Clock } from "../../domain/clock.ts";
 import {
@@ -99,7 +100,8 @@ class Server implements Pick<HttpServer, "close"> {
     try {
       connection = await this.#listener.accept();
     } catch (error) {
-      return isOutOfDescriptors(error) ? OUT_OF_DESCRIPTORS_PAUSE_MS : ACCEPT_PAUSE_MS;
+      const isShort = ["EMFILE", "ENFILE"].includes(systemCodeOf(error));
+      return isShort ? OUT_OF_DESCRIPTORS_PAUSE_MS : ACCEPT_PAUSE_MS;
     }
     if (this.#open.size >= CONNECTIONS_MAX) this.#makeRoom();
     const conversation = new Conversation(connection, this.#options);
@@ -117,11 +119,6 @@ class Server implements Pick<HttpServer, "close"> {
     chosen.close();
     this.#open.delete(chosen);
   }
-}
-
-function isOutOfDescriptors(error: unknown): boolean {
-  const code = error instanceof Error && "code" in error ? error.code : null;
-  return code === "EMFILE" || code === "ENFILE";
 }
 
 class Conversation {

@@ -182,7 +182,8 @@ async function sendDirectly(request: OutgoingRequest, options: DirectOptions) {
   const { signal } = options;
   const url = new URL(request.target);
   const content = requestBytes(request, url);
-  const target = { ...targetOf(url), ...request.connection };
+  const port = url.port === "" ? url.protocol === "https:" ? 443 : 80 : Number(url.port);
+  const target = { host: url.hostname, port, ...request.connection };
   const connection = await open(target, request.refuses, options);
   // Not before data of the same turn of the event loop was read: see `abortLate`.
   const stopListening = onAbort(signal, () => void setImmediate(connection.close));
@@ -236,11 +237,12 @@ async function open(
   try {
     if (refuses === undefined) {
       const connection = await connectStream(target, { clock, signal });
+      const { remoteAddr } = connection;
       return {
         read: (buffer) => connection.read(buffer),
         write: (bytes) => writeAll(connection, bytes),
         close: () => closeQuietly(connection),
-        peer: describePeer(connection.remoteAddr),
+        peer: "hostname" in remoteAddr ? hostAndPort(remoteAddr.hostname, remoteAddr.port) : "a socket",
       };
     }
     const tls = { serverName: target.host, authorities: [], refuses };
@@ -266,14 +268,6 @@ function intoBuffers({ read, write, close }: Connection): DirectConnection {
     write,
     close,
   };
-}
-
-function targetOf({ hostname, port, protocol }: URL): ConnectionTarget {
-  return { host: hostname, port: port === "" ? protocol === "https:" ? 443 : 80 : Number(port) };
-}
-
-function describePeer(address: Deno.Addr): string {
-  return "hostname" in address ? hostAndPort(address.hostname, address.port) : "a socket";
 }
 
 function responseOf(

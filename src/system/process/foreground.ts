@@ -120,16 +120,13 @@ async function follow(
     ];
     const departure = await endOf(child);
     await Promise.all(pipes.map((pipe) => finish(pipe, clock)));
-    return departure.signal === null
-      ? { ended: "exited", code: departure.code, tail: tail.text() }
-      : { ended: "signalled", code: departure.code, signal: nameOf(departure.signal), tail: tail.text() };
+    const { code, signal } = departure;
+    if (signal === null) return { ended: "exited", code, tail: tail.text() };
+    const name = signal.startsWith("SIG") ? signal : `signal ${signal}`;
+    return { ended: "signalled", code, signal: name, tail: tail.text() };
   } finally {
     stopForwarding();
   }
-}
-
-function nameOf(signal: string): string {
-  return signal.startsWith("SIG") ? signal : `signal ${signal}`;
 }
 
 /** The runtime aborts if it has no file descriptors for its first signal listener. */

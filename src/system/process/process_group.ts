@@ -44,7 +44,8 @@ function createUnixGroups(clock: Clock, killPath: string): ProcessGroups {
   let isKillCommandKnownToRun = false;
   return {
     obstacle: async (path) => {
-      if (isKillCommandKnownToRun || mayRunAnything()) return undefined;
+      if (isKillCommandKnownToRun) return undefined;
+      if (Deno.permissions.querySync({ name: "run" }).state === "granted") return undefined;
       try {
         await killCommand(killPath, ["-l"]).output();
         isKillCommandKnownToRun = true;
@@ -130,8 +131,4 @@ function killCommand(path: string, killArguments: readonly string[]): Deno.Comma
 
 function groupArguments(leader: Deno.ChildProcess, signal: GroupSignal): readonly string[] {
   return [signal === 0 ? "-0" : `-${signal.slice("SIG".length)}`, "--", `-${leader.pid}`];
-}
-
-function mayRunAnything(): boolean {
-  return Deno.permissions.querySync({ name: "run" }).state === "granted";
 }
