@@ -6,7 +6,7 @@ import { decodeComponent, quote } from "../shared/text.ts";
 import { joinBytes } from "../shared/join_bytes.ts";
 import { trustErrors, trustWarnings } from "./certificate_verdict.ts";
 import { type ConnectionEnd, ConnectionReader, hasConnected, observeConnection } from "./connection_run.ts";
-import { encodeHeaders, type Header, HeaderDecoder } from "./http/hpack.ts";
+import { encodeHeaders, type Header, HeaderDecoder, varint } from "./http/hpack.ts";
 import { hostPortIn, nameFor, portSubject } from "./targets.ts";
 
 type Parameters = CheckOf<"grpc_health">["parameters"];
@@ -92,7 +92,9 @@ function requestOf({ host, port, tls, serverName = host, service }: Parameters):
   ];
   const name = new TextEncoder().encode(service);
   // HealthCheckRequest: field 1 is the service.
-  const message = name.length === 0 ? name : joinBytes([Uint8Array.of(0x0a), varint(name.length), name]);
+  const message = name.length === 0
+    ? name
+    : joinBytes([Uint8Array.of(0x0a), Uint8Array.from(varint(name.length)), name]);
   const prefix = new Uint8Array(5);
   new DataView(prefix.buffer).setUint32(1, message.length);
   return joinBytes([
@@ -102,13 +104,6 @@ function requestOf({ host, port, tls, serverName = host, service }: Parameters):
     frame(HEADERS, END_HEADERS, { stream: 1, payload: encodeHeaders(headers) }),
     frame(DATA, END_STREAM, { stream: 1, payload: joinBytes([prefix, message]) }),
   ]);
-}
-
-function varint(value: number): Uint8Array {
-  const bytes: number[] = [];
-  let rest = value;
-  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push(rest % 128 + 128);
-  return Uint8Array.from([...bytes, rest]);
 }
 
 function frame(

@@ -71,10 +71,8 @@ export function assignAgents(
     const other = keys.get(key);
     // Without secrets, a placeholder stays as it is.
     if (other !== undefined && key !== "" && !key.includes("${")) {
-      problems.push({
-        path: ["agents", agent, "key"],
-        message: `is the key of the agent ${quoteValue(other)} too`,
-      });
+      const message = `is the key of the agent ${quoteValue(other)} too`;
+      problems.push({ path: ["agents", agent, "key"], message });
     }
     keys.set(key, agent);
   }
@@ -135,11 +133,8 @@ export function warnOfReports(
     problems.push({ path: ["report_to", "target"], message });
   }
   if (!hasListen && checks.some(isAgentCheck)) {
-    const names = Object.keys(agents);
-    problems.push({
-      path: ["agents", names[0] ?? ""],
-      message: 'nothing receives its reports: set "listen"',
-    });
+    const [first = ""] = Object.keys(agents);
+    problems.push({ path: ["agents", first], message: 'nothing receives its reports: set "listen"' });
   }
   return problems;
 }

@@ -76,12 +76,11 @@ function namedUses({ channels }: JsonObject): readonly Problem[] {
 function incidentProblems(channel: JsonObject, path: ConfigPath): readonly Problem[] {
   const { kind = "" } = channel;
   if (!INCIDENT_KINDS.includes(kind)) return [];
+  const why = "no recovery would close the incident of several checks";
   return QUEUE_KEYS.filter((key) => key in channel).map((key) => ({
     path: [...path, key],
     at: "name",
-    message: `"${key}" cannot be used with ${
-      quoteValue(kind)
-    }: no recovery would close the incident of several checks`,
+    message: `"${key}" cannot be used with ${quoteValue(kind)}: ${why}`,
     hint: "remove it; the receiver groups incidents itself",
   }));
 }
@@ -111,23 +110,17 @@ function findRepeated(items: readonly JsonValue[], path: ConfigPath): readonly P
     const earlier = first.get(name);
     if (earlier === undefined) first.set(name, item);
     else if ((isObject(item) || isObject(earlier)) && problems.length < PROBLEMS_MAX) {
-      problems.push({
-        path: [...path, index],
-        message: `the list has the channel ${quoteValue(name)} more than once, expected one use`,
-      });
+      const message = `the list has the channel ${quoteValue(name)} more than once, expected one use`;
+      problems.push({ path: [...path, index], message });
     }
   }
   return problems;
 }
 
-interface WrittenChannel {
-  readonly path: ConfigPath;
-  /** Its kind as written; empty if that is no text. */
-  readonly kind: string;
-}
-
-/** Lists the channels that are written out in a file: those with a name, and those in lists. */
-export function channelsIn(written: JsonObject): readonly WrittenChannel[] {
+/** Lists the channels that are written out in a file, with a name or in lists; a kind that is no text is empty. */
+export function channelsIn(
+  written: JsonObject,
+): readonly { readonly path: ConfigPath; readonly kind: string }[] {
   return channelEntries(written).flatMap(({ path, entry }) => {
     const isUse = path[0] !== "channels" && !(isObject(entry) && !("channel" in entry));
     const kind = childOf(entry, "kind");

@@ -48,6 +48,9 @@ export async function openConfigFile(
     : (await import("./for_each.ts")).expandChecks(parsed);
   const { written, templates } = expanded;
   const { value, substitutions, problems: secretProblems, warnings } = await substitute(written, secrets);
+  const unresolved = new Set(
+    substitutions.filter(({ resolved }) => resolved === null).map(({ path }) => JSON.stringify(path)),
+  );
   return {
     source,
     written,
@@ -57,7 +60,7 @@ export async function openConfigFile(
     warnings,
     templates,
     length: source.text.length + expanded.length,
-    isUnresolved: createUnresolvedTest(substitutions),
+    isUnresolved: (path) => unresolved.size > 0 && unresolved.has(JSON.stringify(path)),
   };
 }
 
@@ -71,10 +74,4 @@ export function channelNames(file: Pick<ConfigFile, "written">): readonly string
 
 function namesIn({ written }: Pick<ConfigFile, "written">, key: string): readonly string[] {
   return membersOf(childOf(written, key)).map(([name]) => name);
-}
-
-function createUnresolvedTest(substitutions: readonly Substitution[]): (path: ConfigPath) => boolean {
-  const unresolved = new Set<string>();
-  for (const { path, resolved } of substitutions) if (resolved === null) unresolved.add(JSON.stringify(path));
-  return (path) => unresolved.size > 0 && unresolved.has(JSON.stringify(path));
 }

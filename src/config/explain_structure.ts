@@ -70,15 +70,7 @@ function findMisspelt(
   );
 }
 
-const VALUE_KEYWORDS: readonly string[] = [
-  "type",
-  "enum",
-  "minimum",
-  "maximum",
-  "minLength",
-  "minItems",
-  "minProperties",
-];
+const VALUE_KEYWORDS = ["type", "enum", "minimum", "maximum", "minLength", "minItems", "minProperties"];
 
 interface Place extends StructureOptions {
   readonly path: ConfigPath;
@@ -172,11 +164,8 @@ function explainMissingKey({ name = "" }: StructureError, { path, reader, value 
 
 function explainName({ name = "" }: StructureError, place: Place): Problem {
   const accepted = viewOf(place)?.names ?? "another one";
-  return {
-    path: [...place.path, name],
-    at: "name",
-    message: `${quoteValue(name)} cannot be a name here, expected ${accepted}`,
-  };
+  const message = `${quoteValue(name)} cannot be a name here, expected ${accepted}`;
+  return { path: [...place.path, name], at: "name", message };
 }
 
 function explainEmptyText({ limit: least = 1 }: StructureError, { path, written }: Place): Problem {
@@ -207,13 +196,9 @@ function explainType({ types }: StructureError, place: Place): Problem {
   const { path, written } = place;
   const shown = valueAt(written, path);
   const value = typeof shown === "string" ? `the string ${quoteValue(shown)}` : quoteValue(shown);
-  return {
-    path,
-    message: `${path.length === 0 ? "the config is" : "is"} ${value}, expected ${
-      describeTypes(types, viewOf(place))
-    }`,
-    hint: hintForType(shown, types, place),
-  };
+  const subject = path.length === 0 ? "the config is" : "is";
+  const message = `${subject} ${value}, expected ${describeTypes(types, viewOf(place))}`;
+  return { path, message, hint: hintForType(shown, types, place) };
 }
 
 function describeTypes(types: readonly string[], view: SchemaView | undefined): string {
@@ -293,10 +278,8 @@ function explainEnumeration(_error: StructureError, place: Place): Problem {
 
 function explainRange(_error: StructureError, place: Place): Problem {
   const view = viewOf(place);
-  return {
-    path: place.path,
-    message: `is ${quoteValue(valueAt(place.written, place.path))}, expected ${describeRange(view)}`,
-  };
+  const { path, written } = place;
+  return { path, message: `is ${quoteValue(valueAt(written, path))}, expected ${describeRange(view)}` };
 }
 
 function describeRange(view: SchemaView | undefined): string {

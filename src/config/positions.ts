@@ -152,7 +152,8 @@ export function createTokenReader(text: string): TokenReader {
       for (;;) {
         // The scanner would make a string of the white space, a character at a time.
         const start = scanner.getPosition();
-        const end = skipSpace(text, start);
+        let end = start;
+        while (isSpace(text.charCodeAt(end))) end++;
         if (end > start) scanner.setPosition(end);
         const kind: number = scanner.scan();
         const isComment = kind === TOKEN.lineComment || kind === TOKEN.blockComment;
@@ -166,12 +167,6 @@ export function createTokenReader(text: string): TokenReader {
     value: () => scanner.getTokenValue(),
     fault: () => scanner.getTokenError(),
   };
-}
-
-function skipSpace(text: string, from: number): number {
-  let offset = from;
-  while (isSpace(text.charCodeAt(offset))) offset++;
-  return offset;
 }
 
 /** Space, tab, line feed and carriage return: all the white space that JSON has. */

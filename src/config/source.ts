@@ -106,15 +106,11 @@ async function readFile(path: string, label: string, files: Files): Promise<Regu
 /** The paths of `<(command)` in a shell, and the standard streams. */
 const PIPE_PATH = /^\/(dev|proc)\//;
 
-function refuseTooLarge(sizeBytes: number, label: string): void {
-  if (sizeBytes <= CONFIG_BYTES_MAX) return;
-  throw new ConfigError(
-    `cannot read config "${label}": it has ${sizeBytes} bytes, expected at most ${CONFIG_BYTES_MAX}`,
-  );
-}
-
 function decode(bytes: Uint8Array, place: Omit<Source, "text">): string {
-  refuseTooLarge(bytes.length, place.label);
+  if (bytes.length > CONFIG_BYTES_MAX) {
+    const size = `it has ${bytes.length} bytes, expected at most ${CONFIG_BYTES_MAX}`;
+    throw new ConfigError(`cannot read config "${place.label}": ${size}`);
+  }
   refuseUtf16(bytes, place);
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -182,9 +178,14 @@ export async function locateConfig(named: string | undefined, system: System): P
   const candidates = candidatePaths(system);
   let denied: Error | undefined;
   for (const candidate of candidates) {
-    const answer = await look(candidate, system);
-    if (answer === "found") return { path: candidate, named: false };
-    if (answer instanceof Error) denied ??= answer;
+    try {
+      await system.files.stat(candidate);
+      return { path: candidate, named: false };
+    } catch (error) {
+      if (error instanceof Deno.errors.NotCapable) denied ??= error;
+      // A directory without permission to read has no config for us; other errors are reported by reading it.
+      else if (!isMissing(error)) return { path: candidate, named: false };
+    }
   }
   if (denied !== undefined) throw denied;
   throw new ConfigError(`cannot find a config: looked for ${candidates.join(", ")}`, {
@@ -205,17 +206,7 @@ function candidatePaths(system: System): readonly string[] {
   return directories.flatMap((directory) => FILE_NAMES.map((name) => `${directory}/${name}`));
 }
 
-/** Returns whether a file is there; an error when the runtime's permissions forbid to look. */
-async function look(path: string, system: System): Promise<"found" | "missing" | Error> {
-  try {
-    await system.files.stat(path);
-    return "found";
-  } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) return error;
-    // A directory without permission to read has no config for us; other errors are reported by reading it.
-    const isMissing = error instanceof Deno.errors.NotFound ||
-      error instanceof Deno.errors.PermissionDenied ||
-      error instanceof Deno.errors.NotADirectory;
-    return isMissing ? "missing" : "found";
-  }
+function isMissing(error: unknown): boolean {
+  return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.PermissionDenied ||
+    error instanceof Deno.errors.NotADirectory;
 }

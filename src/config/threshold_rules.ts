@@ -28,13 +28,10 @@ export function warnOfLateNotifications(checks: readonly Check[]): readonly Prob
       const lateMs = threshold === 1 ? 0 : afterMs(schedule, threshold);
       if (!isLate(lateMs, schedule)) return [];
       const fix = SHORTER_MS.find((ms) => (threshold - 1) * ms <= Math.min(lateMs / threshold, DAY_MS) / 6);
-      return [{
-        path: ["checks", name],
-        at: "name" as const,
-        message:
-          `a problem is notified ${describeDuration(lateMs)} after its first failure, since "threshold" is ` +
-          `${threshold}; add "attentive_interval": "${exactDuration(fix ?? 1000)}" to its schedule`,
-      }];
+      const message =
+        `a problem is notified ${describeDuration(lateMs)} after its first failure, since "threshold" is ` +
+        `${threshold}; add "attentive_interval": "${exactDuration(fix ?? 1000)}" to its schedule`;
+      return [{ path: ["checks", name], at: "name" as const, message }];
     }).slice(0, PROBLEMS_MAX);
 }
 
@@ -100,11 +97,8 @@ export function findListenProblems(listen: Listen | null): readonly Problem[] {
 /** Describes why an endpoint is exposed; `null`: it has a token, or only this machine can connect. */
 export function describeExposure(listen: Pick<Listen, "address" | "token" | "public">): string | null {
   const address = parseListenAddress(listen.address);
-  if (
-    address === null || isLoopback(address.host) || listen.token !== undefined || listen.public !== undefined
-  ) {
-    return null;
-  }
+  const isGuarded = listen.token !== undefined || listen.public !== undefined;
+  if (address === null || isLoopback(address.host) || isGuarded) return null;
   return `${quoteValue(listen.address)} is not a loopback address, so others could see every check`;
 }
 

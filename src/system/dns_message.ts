@@ -217,7 +217,8 @@ class MessageReader {
         if (references === 0) this.skip(at + 1 - this.#at);
         return labels.length === 0 ? "." : labels.join(".");
       }
-      labels.push(labelText(this.#bytes.subarray(at + 1, at + 1 + size)));
+      const label = this.#bytes.subarray(at + 1, at + 1 + size);
+      labels.push(Array.from(label, (byte) => LABEL_TEXTS[byte]).join(""));
       at += 1 + size;
     }
   }
@@ -230,12 +231,6 @@ class MessageReader {
 }
 
 /** Bytes that have a meaning in names, or none, are written as numbers (section 5.1). */
-function labelText(bytes: Uint8Array): string {
-  let text = "";
-  for (const byte of bytes) text += LABEL_TEXTS[byte] ?? "";
-  return text;
-}
-
 const LABEL_TEXTS = Array.from({ length: 256 }, (_, byte) => {
   const character = String.fromCharCode(byte);
   return /[!-~]/.test(character) && !/[.\\]/.test(character) ? character : numbered(byte);

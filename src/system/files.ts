@@ -22,7 +22,7 @@ export function createFiles(clock: Clock): Files {
     read: (path, options) =>
       options === undefined ? Deno.readFile(path) : readBeginning(path, options.bytesMax),
     readPart: (path, range) => inTime(readPart(path, range), clock, READ_MS_MAX),
-    list: (directory) => inTime(namesIn(directory), clock),
+    list: (directory) => inTime(Array.fromAsync(Deno.readDir(directory), ({ name }) => name), clock),
     realPath: (path) => inTime(Deno.realPath(path), clock),
     readLink: (path) => inTime(Deno.readLink(path), clock),
     touch: touchFile,
@@ -75,12 +75,6 @@ async function readUpTo(file: Deno.FsFile, bytesMax: number): Promise<Uint8Array
     filled += count;
   }
   return buffer.subarray(0, filled);
-}
-
-async function namesIn(directory: string): Promise<readonly string[]> {
-  const names: string[] = [];
-  for await (const { name } of Deno.readDir(directory)) names.push(name);
-  return names;
 }
 
 /** Creates a missing file. Opened without waiting, since opening a pipe without a reader would wait for ever. */

@@ -16,11 +16,12 @@ export function encodeHeaders(headers: readonly Header[]): Uint8Array {
 
 /** An integer with a prefix of 7 bits (section 5.1). */
 function encodeLength(length: number): Uint8Array {
-  if (length < 127) return Uint8Array.of(length);
-  const bytes = [127];
-  let rest = length - 127;
-  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push(rest % 128 + 128);
-  return Uint8Array.from([...bytes, rest]);
+  return Uint8Array.from(length < 127 ? [length] : [127, ...varint(length - 127)]);
+}
+
+/** Seven bits a byte, the least significant first. */
+export function varint(value: number): readonly number[] {
+  return value < 128 ? [value] : [value % 128 + 128, ...varint(Math.floor(value / 128))];
 }
 
 const TABLE_BYTES_MAX = 4096;
