@@ -57,13 +57,21 @@ export interface DurationHistory {
   readonly medians: string;
 }
 
-/** Of each measured value, by name: how often there was one, their total, the lowest and the highest. */
+/**
+ * Of each measured value, by name: how often there was one, their total, the lowest and the highest, and their histogram as
+ * `src/shared/value_histogram.ts` has it; of an hour that a monitor without histograms wrote to, none, or fewer values.
+ */
 export type MetricSums = Readonly<Record<string, readonly number[]>>;
 
 /** The measured values of an hour up to now. */
 export interface MetricHour {
   readonly startMs: number;
   readonly sums: MetricSums;
+}
+
+export interface NamedMetricHour extends MetricHour {
+  /** The name of the check. */
+  readonly name: string;
 }
 
 /** The stored record of one check. Times are wall time, milliseconds since 1970. Every number is finite. */
@@ -290,6 +298,14 @@ export interface CheckStore {
     names: readonly string[],
     options: { readonly sinceMs: number; readonly untilMs: number; readonly each: SumSpan },
   ): Promise<readonly RollupSum[]>;
+  /**
+   * The measured values of some checks in the hours that end after a time and do not begin after another, in no order; an
+   * hour without any is left out.
+   */
+  metricHours(
+    names: readonly string[],
+    span: { readonly sinceMs: number; readonly untilMs: number },
+  ): Promise<readonly NamedMetricHour[]>;
   /** The last 50 runs of some checks, in no order of checks; a check that never ran is left out. */
   recentRuns(names: readonly string[]): Promise<readonly RecentRuns[]>;
   /**

@@ -1,8 +1,10 @@
-/** The measured values of a check by hour: how often there was one, and their total, lowest and highest. Pure. */
+/** The measured values of a check by hour: how often there was one, their total, lowest, highest and histogram. Pure. */
 import type { CheckResult } from "../domain/check.ts";
 import type { MetricHour, MetricSums, Rollup } from "../domain/store.ts";
+import type { Percentiles } from "../shared/duration_histogram.ts";
 import { parsePerformanceData } from "../shared/performance_data.ts";
 import { HOUR_MS } from "../shared/time_units.ts";
+import { addHistograms, addValue, valuePercentiles } from "../shared/value_histogram.ts";
 import { startOf } from "./retention.ts";
 
 /** How many values of a check are kept by hour: the first ones. */
@@ -35,27 +37,52 @@ export function addMeasured(before: MetricHour | null, result: Measured, nowMs: 
   if (values.length === 0) return hour;
   const sums = new Map(Object.entries(hour?.sums ?? {}));
   for (const [name, value] of values) {
-    if (sums.has(name) || sums.size < MEASURED_MAX) {
-      sums.set(name, addSums(sums.get(name), [1, value, value, value]));
-    }
+    if (!sums.has(name) && sums.size >= MEASURED_MAX) continue;
+    const [runs = 0, total = 0, min = value, max = value, ...histogram] = sums.get(name) ?? [];
+    sums.set(name, [
+      ...[runs + 1, total + value, Math.min(min, value), Math.max(max, value)],
+      ...addValue(histogram, value),
+    ]);
   }
   // What is beyond all numbers can't be stored.
-  return { startMs, sums: Object.fromEntries([...sums].filter(([, sum]) => sum.every(Number.isFinite))) };
+  return { startMs, sums: Object.fromEntries([...sums].filter(([, [, total]]) => Number.isFinite(total))) };
 }
 
 type Sum = MetricSums[string];
 
-function addSums(before: Sum | undefined, [runs = 0, total = 0, min = 0, max = 0]: Sum): Sum {
-  const [runsBefore = 0, totalBefore = 0, minBefore = min, maxBefore = max] = before ?? [];
-  return [runsBefore + runs, totalBefore + total, Math.min(minBefore, min), Math.max(maxBefore, max)];
+function addSums(sums: readonly Sum[]): Sum {
+  const [runs = 0, total = 0] = [0, 1].map((index) =>
+    sums.reduce((subtotal, sum) => subtotal + (sum[index] ?? 0), 0)
+  );
+  const [min, max] = [
+    Math.min(...sums.map(([, , min = 0]) => min)),
+    Math.max(...sums.map(([, , , max = 0]) => max)),
+  ];
+  return [runs, total, min, max, ...addHistograms(sums.map((sum) => sum.slice(4)))];
+}
+
+/** Returns the sums of some hours. */
+export function addMetrics(hours: readonly MetricSums[]): MetricSums {
+  const byName = Map.groupBy(hours.flatMap((sums) => Object.entries(sums)), ([name]) => name);
+  return Object.fromEntries([...byName].map(([name, all]) => [name, addSums(all.map(([, sum]) => sum))]));
 }
 
 /** Returns the sums of some hours; `null`: some are of days, which have none. */
 export function sumMetrics(rollups: readonly Pick<Rollup, "spanMs" | "metrics">[]): MetricSums | null {
   if (rollups.some(({ spanMs }) => spanMs > HOUR_MS)) return null;
-  const sums = new Map<string, Sum>();
-  for (const [name, sum] of rollups.flatMap(({ metrics }) => Object.entries(metrics ?? {}))) {
-    sums.set(name, addSums(sums.get(name), sum));
-  }
-  return Object.fromEntries(sums);
+  return addMetrics(rollups.flatMap(({ metrics }) => metrics === null ? [] : [metrics]));
+}
+
+/** What is known of the values of a time. */
+export interface MeasuredValues {
+  readonly runs: number;
+  readonly min: number;
+  readonly mean: number;
+  readonly max: number;
+  /** `null`: some were recorded before there were histograms. */
+  readonly percentiles: Percentiles | null;
+}
+
+export function measuredIn([runs = 0, total = 0, min = 0, max = 0, ...histogram]: Sum): MeasuredValues {
+  return { runs, min, mean: total / runs, max, percentiles: valuePercentiles(histogram, { runs, min, max }) };
 }

@@ -22,6 +22,7 @@ export const NO_STORE: Store = {
   latestChanges: none,
   rollups: none,
   rollupSums: none,
+  metricHours: none,
   recentRuns: none,
   journal: none,
   outbox: () => Promise.resolve(NOTHING_KEPT),

@@ -200,6 +200,7 @@ function createStore(
     latestChanges: (names, limit) => query(() => base.latestChanges(names, limit)),
     rollups: (name, sinceMs) => query(() => base.rollups(name, sinceMs)),
     rollupSums: (names, options) => query(() => base.rollupSums(names, options)),
+    metricHours: (names, span) => query(() => base.metricHours(names, span)),
     recentRuns: (names) => query(() => base.recentRuns(names)),
     journal: (names, span) => query(() => base.journal(names, span)),
     outbox: () => transaction(3, () => base.outbox()),

@@ -133,19 +133,33 @@ simulate("the measured values of a plugin are kept by hour, also across a restar
     "22:10": async (world) => {
       const machine = world.machine();
       const { stdout } = await machine.run("history", "web");
-      assert.match(stdout, /^load: -1 to 3, mean 1.1\d* \(24 hours\); -1 to 3, mean 1.1\d* \(7\s+days\)/m);
+      const known = String.raw`-1\s+to\s+3,\s+mean\s+1.1\d*,\s+p50\s+3,\s+p95\s+3,\s+p99\s+3`;
+      assert.match(
+        stdout,
+        new RegExp(String.raw`^load: ${known}\s+\(24\s+hours\);\s+${known}\s+\(7\s+days\)`, "m"),
+      );
       const { spans } = JSON.parse((await machine.run("history", "--format", "json", "web")).stdout);
-      const { runs, min, max } = spans.day.metrics["/ (MB)"];
-      assert.deepEqual([min, max], [5, 7]);
+      const { runs, min, max, p50, p95, p99 } = spans.day.metrics["/ (MB)"];
+      assert.deepEqual([min, p50, p95, p99, max], [5, 7, 7, 7, 7]);
       // The kill may lose a second.
       assert.ok(runs >= 73 && runs <= 75, String(runs));
-      const page = await machine.request("/checks/web", { headers: { authorization: `Bearer ${TOKEN}` } });
+      const headers = { authorization: `Bearer ${TOKEN}` };
+      const metrics = await machine.request("/metrics", { headers });
+      const percentiles = metrics?.body.match(/^monitor_check_metric_percentile\{.*/gm);
+      assert.deepEqual(percentiles?.slice(2, 4), [
+        'monitor_check_metric_percentile{check="web",metric="load",percentile="p99"} 3',
+        'monitor_check_metric_percentile{check="web",metric="/ (MB)",percentile="p50"} 7',
+      ]);
+      const page = await machine.request("/checks/web", { headers });
       const text = page?.body.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ") ?? "";
       assert.match(
         text,
-        / Measured values load, 7 d: min -1 to 3, mean -1 to 3, max -1 to 3 .* \/ \(MB\), 7 d: min 5 to 7/,
+        / load, 7 d: p50 -1 to 3, p95 -1 to 3, p99 -1 to 3, min -1 to 3, max -1 to 3 .* \/ \(MB\), 7 d: p50 5 to 7/,
       );
-      assert.match(page?.body ?? "", /data-unit="" data-names="min,mean,max" data-values="[^"]*-1,-1,3;/);
+      assert.match(
+        page?.body ?? "",
+        /data-unit="" data-names="p50,p95,p99,min,max" data-values="[^"]*-1,-1,3;/,
+      );
     },
   },
   until: "22:15",

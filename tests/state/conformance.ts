@@ -13,6 +13,7 @@ import { testJobs } from "./conformance_jobs.ts";
 import { testOutbox } from "./conformance_outbox.ts";
 import { HOSTILE_TEXTS } from "./hostile.ts";
 import { addHistograms, histogramOf, NO_RUNS } from "../../src/shared/duration_histogram.ts";
+import { addValue } from "../../src/shared/value_histogram.ts";
 import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
 import {
   changeOf,
@@ -229,7 +230,7 @@ export function testStore(
 
   test("keeps the last measured values of an hour, and none of days", async (store) => {
     const day = Math.floor((NOW_MS - 20 * DAY_MS) / DAY_MS) * DAY_MS;
-    const valuesOf = (value: number) => ({ "load 1": [1, value, value, value] });
+    const valuesOf = (value: number) => ({ "load 1": [1, value, value, value, ...addValue([], value)] });
     await store.save([
       updateOf("web", { rollup: entryOf(NOW_MS, { metrics: valuesOf(1) }) }),
       updateOf("web", { rollup: entryOf(NOW_MS + 1, { metrics: valuesOf(2) }) }),
@@ -241,6 +242,19 @@ export function testStore(
     assert.deepEqual(await read(), [[HOUR_MS, valuesOf(3)], [HOUR_MS, valuesOf(2)]]);
     await pruneAll(store, NOW_MS);
     assert.deepEqual(await read(), [[DAY_MS, null], [HOUR_MS, valuesOf(2)]]);
+    await store.save([
+      updateOf("api", { rollup: entryOf(NOW_MS + HOUR_MS, { metrics: valuesOf(4) }) }),
+      updateOf("plain", { rollup: entryOf(NOW_MS) }),
+    ]);
+    const hours = async (sinceMs: number, untilMs: number) =>
+      (await store.metricHours(["web", "api", "plain", "web"], { sinceMs, untilMs }))
+        .toSorted((one, other) => one.startMs - other.startMs);
+    const web = { name: "web", startMs: NOW_MS, sums: valuesOf(2) };
+    const api = { name: "api", startMs: NOW_MS + HOUR_MS, sums: valuesOf(4) };
+    assert.deepEqual(await hours(0, Infinity), [web, api]);
+    assert.deepEqual(await hours(NOW_MS + HOUR_MS - 1, NOW_MS + HOUR_MS), [web, api]);
+    assert.deepEqual(await hours(NOW_MS + HOUR_MS, NOW_MS + HOUR_MS), [api]);
+    assert.deepEqual(await hours(NOW_MS, NOW_MS + HOUR_MS - 1), [web]);
   });
 
   test("keeps the last 50 runs of a check, the last one first", async (store) => {

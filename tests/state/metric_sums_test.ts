@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { addMeasured, sumMetrics } from "../../src/state/metric_sums.ts";
+import { addMeasured, measuredIn, sumMetrics } from "../../src/state/metric_sums.ts";
 import type { MetricHour } from "../../src/domain/store.ts";
 import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
 import { NOW_MS } from "./records.ts";
@@ -10,6 +10,11 @@ function measured(metrics: Readonly<Record<string, number>>, performanceData = "
 
 function hourOf(results: readonly ReturnType<typeof measured>[], nowMs = NOW_MS): MetricHour | null {
   return results.reduce<MetricHour | null>((hour, result) => addMeasured(hour, result, nowMs), null);
+}
+
+/** The sums without histograms. */
+function plainSums(sums: MetricHour["sums"] | null | undefined) {
+  return sums && Object.fromEntries(Object.entries(sums).map(([name, sum]) => [name, sum.slice(0, 4)]));
 }
 
 Deno.test("addMeasured() keeps count, total, lowest and highest value of each metric", async (t) => {
@@ -47,7 +52,7 @@ Deno.test("addMeasured() keeps count, total, lowest and highest value of each me
       ],
     ];
   for (const [name, results, sums] of rows) {
-    await t.step(name, () => assert.deepEqual(hourOf(results)?.sums, sums));
+    await t.step(name, () => assert.deepEqual(plainSums(hourOf(results)?.sums), sums));
   }
 });
 
@@ -55,21 +60,45 @@ Deno.test("addMeasured() keeps the first eight metrics of an hour", () => {
   const many = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`m${index}`, index]));
   const hour = hourOf([measured(many), measured({ other: 1, m0: 4 })]);
   assert.deepEqual(Object.keys(hour?.sums ?? {}), ["m0", "m1", "m2", "m3", "m4", "m5", "m6", "m7"]);
-  assert.deepEqual(hour?.sums["m0"], [2, 4, 0, 4]);
+  assert.deepEqual(plainSums(hour?.sums)?.["m0"], [2, 4, 0, 4]);
 });
 
 Deno.test("addMeasured() begins each hour anew", () => {
   const before = hourOf([measured({ load1: 5 })]);
-  assert.deepEqual(addMeasured(before, measured({ load1: 1 }), NOW_MS + HOUR_MS), {
-    startMs: NOW_MS + HOUR_MS,
-    sums: { load1: [1, 1, 1, 1] },
+  const after = addMeasured(before, measured({ load1: 1 }), NOW_MS + HOUR_MS);
+  assert.deepEqual(after?.startMs, NOW_MS + HOUR_MS);
+  assert.deepEqual(measuredIn(after?.sums["load1"] ?? []), {
+    ...{ runs: 1, min: 1, mean: 1, max: 1 },
+    percentiles: { p50: 1, p95: 1, p99: 1 },
   });
   assert.equal(addMeasured(before, measured({}), NOW_MS + HOUR_MS), null);
 });
 
 Deno.test("sumMetrics() adds hours, and knows nothing of a span with a day", () => {
-  const hours = [{ a: [2, 3, 1, 2] }, null, { a: [1, 9, 9, 9], b: [1, 0, 0, 0] }]
-    .map((metrics) => ({ spanMs: HOUR_MS, metrics }));
-  assert.deepEqual(sumMetrics(hours), { a: [3, 12, 1, 9], b: [1, 0, 0, 0] });
+  const loads = (values: readonly number[]) =>
+    hourOf(values.map((load1) => measured({ load1 })))?.sums ?? null;
+  const hours = [loads([2, 3, 4]), null, loads([-9])].map((metrics) => ({ spanMs: HOUR_MS, metrics }));
+  const sums = sumMetrics(hours);
+  assert.deepEqual(plainSums(sums), { load1: [4, 0, -9, 4] });
+  const { percentiles } = measuredIn(sums?.["load1"] ?? []);
+  assert.deepEqual(Object.values(percentiles ?? {}).map((value) => value.toFixed(3)), [
+    "2.000",
+    "4.000",
+    "4.000",
+  ]);
   assert.equal(sumMetrics([...hours, { spanMs: DAY_MS, metrics: null }]), null);
+});
+
+Deno.test("measuredIn() knows no percentiles of an hour that a version without histograms began or continued", () => {
+  const old = { startMs: Math.floor(NOW_MS / HOUR_MS) * HOUR_MS, sums: { load1: [1, 2, 2, 2] } };
+  const begun = addMeasured(old, measured({ load1: 4 }), NOW_MS);
+  assert.deepEqual(measuredIn(begun?.sums["load1"] ?? []), {
+    ...{ runs: 2, min: 2, mean: 3, max: 4 },
+    percentiles: null,
+  });
+  const sums = sumMetrics([old, hourOf([measured({ load1: 1 })])].map((hour) => ({
+    spanMs: HOUR_MS,
+    metrics: hour?.sums ?? null,
+  })));
+  assert.equal(measuredIn(sums?.["load1"] ?? []).percentiles, null);
 });

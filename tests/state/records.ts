@@ -69,7 +69,7 @@ export function recordOf(name: string, fields: Partial<CheckRecord> = {}): Check
       levels: [[40, 3], [52, 2]],
       medians: "#~ Z",
     },
-    metricHour: { startMs: NOW_MS, sums: { load1: [3, 1.5, 0.25, 1] } },
+    metricHour: { startMs: NOW_MS, sums: { load1: [3, 1.5, 0.25, 1, 18, 402128895, 2, -524287, 1] } },
     journal: journalOf([
       { endedAtMs: NOW_MS - 120_000, condition: "warning", output: "status is 500" },
       { endedAtMs: NOW_MS - 60_000 },

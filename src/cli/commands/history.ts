@@ -14,6 +14,7 @@ import { allChanges } from "../../state/read_store.ts";
 import type { JournalRow } from "../../domain/check_journal.ts";
 import type { LoggedDelivery } from "../../domain/outbox.ts";
 import type { ConditionChange, Store } from "../../domain/store.ts";
+import { measuredIn } from "../../state/metric_sums.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import { EXIT } from "../exit_code.ts";
 import {
@@ -357,8 +358,10 @@ const PLACES = { places: 3 };
 /** The measured values of each span of which they are known, a text for each name. */
 function describeMetrics(spans: readonly HistorySpan[]): readonly string[] {
   const texts = spans.flatMap(({ name: span, metrics }) =>
-    Object.entries(metrics ?? {}).map(([name, [runs = 0, total = 0, min = 0, max = 0]]) => {
-      const rest = min === max ? "" : ` to ${rounded(max)}, mean ${rounded(total / runs)}`;
+    Object.entries(metrics ?? {}).map(([name, sum]) => {
+      const { min, max, mean, percentiles } = measuredIn(sum);
+      const shares = Object.entries(percentiles ?? {}).map(([key, value]) => `, ${key} ${rounded(value)}`);
+      const rest = min === max ? "" : ` to ${rounded(max)}, mean ${rounded(mean)}${shares.join("")}`;
       return { name, text: `${rounded(min)}${rest} (${span})` };
     })
   );

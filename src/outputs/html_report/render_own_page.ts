@@ -51,18 +51,13 @@ function renderCharts({ snapshot: { own, nowMs, timeZone }, plainTime }: ItemOpt
   );
 }
 
-/** Renders a chart of each measured value; each point is the lowest, the mean and the highest one of an hour. */
+/** Renders a chart of each measured value; each point is the percentiles of an hour, its lowest and its highest value. */
 function renderMeasured({ snapshot: { own, nowMs, timeZone }, plainTime }: ItemOptions): Markup {
   const axis = { nowMs, timeZone, plainTime, stepMs: HOUR_MS, words: [5, 10], write: numberText } as const;
   const charts = (own?.measured ?? []).map(([name, hours]) => {
-    const lines = (["min", "mean", "max"] as const).map((line, index) => ({
-      name: line,
-      values: hours.map((sum) => {
-        if (sum === null) return null;
-        const [runs = 1, total = 0, min = 0, max = 0] = sum;
-        return [min, total / runs, max][index] ?? null;
-      }),
-    }));
+    const range = (["min", "max"] as const)
+      .map((line) => ({ name: line, values: hours.map((hour) => hour?.[line] ?? null) }));
+    const lines = [...linesOf(hours.map((hour) => hour?.percentiles ?? null)), ...range];
     return chart(`${truncate(name, TEXT_MAX.note)}, 7 d`, lines, axis);
   }).filter((one) => !one.isEmpty);
   return section(
@@ -101,7 +96,7 @@ interface ChartAxis {
 }
 
 /**
- * Renders a chart of lines, the lowest one first; empty without data. Their ranges are text, so that screen readers can read
+ * Renders a chart of lines, from the fourth on lighter ones; empty without data. Their ranges are text, so that screen readers can read
  * them. The script of the page draws another one from the attributes.
  */
 function chart(
@@ -109,7 +104,8 @@ function chart(
   lines: readonly Line[],
   { nowMs, timeZone, plainTime, stepMs, words, write = durationText }: ChartAxis,
 ): Markup {
-  const ranges = lines.map(({ name, values }) => ({ name, ...rangeOf(values) }));
+  const ranges = lines.map(({ name, values }) => ({ name, ...rangeOf(values) }))
+    .filter(({ most }) => most > -Infinity);
   const most = Math.max(...ranges.map((range) => range.most));
   if (most === -Infinity) return markup``;
   const bottom = Math.min(0, ...ranges.map((range) => range.least));
@@ -134,7 +130,9 @@ function chart(
   }</span></p><svg viewBox="0 -1 ${Math.max(1, points - 1)} ${
     CHART_HEIGHT + 2
   }" preserveAspectRatio=none aria-hidden=true>${
-    lines.map(({ values }) => markup`<path class=l d="${linePath(values, { bottom, top })}"/>`)
+    lines.map(({ values }, index) =>
+      markup`<path class=l${index < 3 ? "" : " opacity=.35"} d="${linePath(values, { bottom, top })}"/>`
+    )
   }</svg></div><p class=times>${[...times, "now"].map((text) => markup`<span>${text}</span>`)}</p></figure>`;
 }
 

@@ -4,9 +4,10 @@ import type { FailedReload, NotRunning } from "../../domain/monitor_run.ts";
 import type { MemberStatus } from "../../domain/membership.ts";
 import type { LoggedDelivery, PageAction, Silence } from "../../domain/outbox.ts";
 import type { Page, PageGroup } from "../../domain/generated/config.ts";
-import type { ConditionChange, MetricSums, RecentRun } from "../../domain/store.ts";
+import type { ConditionChange, RecentRun } from "../../domain/store.ts";
 import type { ShownNotification } from "../outbox_status.ts";
 import type { CheckStatus } from "../../engine/check_status.ts";
+import type { MeasuredValues } from "../../state/metric_sums.ts";
 import type { System } from "../../domain/system.ts";
 import type { Percentiles } from "../../shared/duration_histogram.ts";
 import type { Markup } from "../markup.ts";
@@ -112,8 +113,8 @@ export interface ReportSnapshot {
   readonly own?: {
     /** The percentiles of the durations of its runs in each hour of 7 days, the present hour last; `null`: not known. */
     readonly hours: readonly (Percentiles | null)[];
-    /** Its measured values in the same hours: of each the name, and the sums of each hour; `null`: none. */
-    readonly measured: readonly (readonly [name: string, hours: readonly (MetricSums[string] | null)[]])[];
+    /** Its measured values in the same hours: of each the name, and what is known of each hour; `null`: none. */
+    readonly measured: readonly (readonly [name: string, hours: readonly (MeasuredValues | null)[]])[];
     /** The percentiles of each day. */
     readonly days: readonly (Percentiles | null)[];
     /** The outcomes of its notifications, the oldest first. */

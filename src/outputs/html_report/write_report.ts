@@ -13,8 +13,8 @@ import {
   type RunCounts,
 } from "../../state/availability.ts";
 import { type Condition, CONDITIONS, eachCondition, mostUrgentFirst } from "../../domain/condition.ts";
-import { MEASURED_MAX } from "../../state/metric_sums.ts";
-import type { CheckRecord, Rollup, RollupSum, Store } from "../../domain/store.ts";
+import { MEASURED_MAX, measuredIn } from "../../state/metric_sums.ts";
+import type { CheckRecord, NamedMetricHour, RollupSum, Store } from "../../domain/store.ts";
 import { shownNotifications } from "../outbox_status.ts";
 import { lastingSilences } from "../../engine/silences.ts";
 import { type CheckStatus, inactiveNames, type ShownCheck, statusOf } from "../../engine/check_status.ts";
@@ -199,10 +199,7 @@ async function gatherOwn(
   const hours = await store?.rollupSums(names, { sinceMs, untilMs, each: "hour" }) ?? [];
   const days = await store?.rollupSums(names, { sinceMs: sinceDayMs, untilMs: nowMs, each: "day" }) ?? [];
   return {
-    measured: measuredOf(
-      (await Promise.all(names.map((name) => store?.rollups(name, sinceMs) ?? []))).flat(),
-      sinceMs,
-    ),
+    measured: measuredOf(await store?.metricHours(names, { sinceMs, untilMs }) ?? [], sinceMs),
     hours: percentilesBy(hours, { sinceMs, stepMs: HOUR_MS, count: HOURS_OF_CHART }),
     days: percentilesBy(days, { sinceMs: sinceDayMs, stepMs: DAY_MS, count: DAYS_SHOWN }),
     deliveries: await store?.deliveries({ checks: names, sinceMs: 0, untilMs: nowMs }) ?? [],
@@ -212,16 +209,20 @@ async function gatherOwn(
 
 /** Returns the measured values of each hour of the charts, in the order of their names in the last hour. */
 function measuredOf(
-  rollups: readonly Rollup[],
+  hours: readonly NamedMetricHour[],
   sinceMs: number,
 ): NonNullable<ReportSnapshot["own"]>["measured"] {
-  const byStart = new Map(rollups.map(({ startMs, metrics }) => [startMs, metrics]));
-  const names = new Set(rollups.toReversed().flatMap(({ metrics }) => Object.keys(metrics ?? {})));
+  const newestFirst = hours.toSorted((one, other) => other.startMs - one.startMs);
+  const byStart = new Map(hours.map(({ startMs, sums }) => [startMs, sums]));
+  const names = new Set(newestFirst.flatMap(({ sums }) => Object.keys(sums)));
   return [...names].slice(0, MEASURED_MAX).map((name) => [
     name,
     Array.from(
       { length: HOURS_OF_CHART },
-      (_, hour) => byStart.get(sinceMs + hour * HOUR_MS)?.[name] ?? null,
+      (_, hour) => {
+        const sum = byStart.get(sinceMs + hour * HOUR_MS)?.[name];
+        return sum === undefined ? null : measuredIn(sum);
+      },
     ),
   ]);
 }

@@ -39,7 +39,7 @@ export const CHECK_SCRIPT: string = `${UPLOT_SOURCE}
       series: [
         { label: "Time", value: "{YYYY}-{MM}-{DD} {HH}:{mm}" },
         ...figure.dataset.names.split(",").map((label, index) => (
-          { label, stroke: color("--link"), width: 1.5, dash: DASHES[index], value: (_plot, value) => write(value) }
+          { label, stroke: color(index < 3 ? "--link" : "--rule"), width: 1.5, dash: DASHES[index], value: (_plot, value) => write(value) }
         )),
       ],
       axes: [{ ...axis, size: 30, values: times }, { ...axis, size: 64, values: (_plot, ticks) => ticks.map(write) }],

@@ -7,6 +7,7 @@ import {
 } from "../../state/availability.ts";
 import type { CheckStatus } from "../../engine/check_status.ts";
 import { eachCondition } from "../../domain/condition.ts";
+import { measuredIn } from "../../state/metric_sums.ts";
 import type { CheckRecord, ConditionChange, RecentRun, Store } from "../../domain/store.ts";
 import { jsonText } from "../../shared/text.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
@@ -87,6 +88,8 @@ export interface Past {
   readonly actions: readonly PageAction[];
 }
 
+const NO_PERCENTILES = { p50: null, p95: null, p99: null };
+
 /** Renders the JSON of `monitor history`, piece by piece; fields are only ever added. */
 export async function* historyJson(
   { name, spans, runs }: History,
@@ -112,10 +115,10 @@ export async function* historyJson(
       duration_p99_ms: roundedMsOrNull(span.percentiles?.p99),
       duration_max_ms: roundedMsOrNull(span.durationMaxMs),
       metrics: span.metrics === null ? null : Object.fromEntries(
-        Object.entries(span.metrics).map(([name, [runs = 0, total = 0, min, max]]) => [
-          name,
-          { runs, min, mean: total / runs, max },
-        ]),
+        Object.entries(span.metrics).map(([name, sum]) => {
+          const { percentiles, ...known } = measuredIn(sum);
+          return [name, { ...known, ...percentiles ?? NO_PERCENTILES }];
+        }),
       ),
       observed: span.observed,
       lasted_ms: eachCondition((condition) => Math.round(span.lastedMs[condition])),

@@ -40,6 +40,8 @@ export const FAMILIES = {
   monitor_check_location_condition: `Last condition of a check at a location, if it counted: ${CODES}.`,
   monitor_check_location_duration_seconds: "Duration of the last run of a check at a location.",
   monitor_check_metric: "Metric of the last run, such as the status of a response.",
+  monitor_check_metric_percentile:
+    "Measured value that a share of those of the present hour and the one before did not exceed.",
   monitor_check_performance:
     "Performance data of a plugin; unit is seconds, bytes, ratio, or that of the plugin.",
   monitor_check_performance_cumulative_total: "Performance data that the plugin marks as a counter.",

@@ -1,14 +1,15 @@
 import type { NotRunning } from "../../domain/monitor_run.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";
 import { StoreError } from "../../domain/store.ts";
-import { type Percentiles, percentilesOf } from "../../shared/duration_histogram.ts";
+import { percentilesOf } from "../../shared/duration_histogram.ts";
 import { HOUR_MS } from "../../shared/time_units.ts";
+import { addMetrics, measuredIn } from "../../state/metric_sums.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import { asHeard, conditionOf, knownAtMember } from "../../engine/check_status.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Sender } from "../../engine/sender.ts";
 import type { LoadedConfig } from "../../config/load.ts";
-import type { ChannelMetrics, CheckMetrics, MetricValues } from "./render_metrics.ts";
+import type { ChannelMetrics, CheckMetrics, KnownPercentiles, MetricValues } from "./render_metrics.ts";
 
 /** Also the values that only the loop has. */
 interface MetricSources
@@ -48,7 +49,7 @@ export async function gatherMetrics(
       const heard = asHeard(check, record, (name) => repository.recordOf(name, nowMs));
       const known = conditionOf(check, heard, nowMs, notRunning);
       return {
-        ...{ check, record, suppressedBy, percentiles: percentiles.get(check.name) ?? null },
+        ...{ check, record, suppressedBy, ...NO_PERCENTILES, ...percentiles.get(check.name) },
         known: knownAtMember(known, record, values.sharing),
       };
     }),
@@ -57,6 +58,8 @@ export async function gatherMetrics(
   };
 }
 
+const NO_PERCENTILES: KnownPercentiles = { percentiles: null, measured: [] };
+
 /** So many checks are read at a time: some milliseconds. */
 const CHECKS_AT_A_TIME = 250;
 
@@ -64,15 +67,20 @@ const CHECKS_AT_A_TIME = 250;
 async function readPercentiles(
   names: readonly string[],
   { repository, nowMs, pause }: Pick<MetricSources, "repository" | "nowMs" | "pause">,
-): Promise<ReadonlyMap<string, Percentiles | null>> {
-  const found = new Map<string, Percentiles | null>();
+): Promise<ReadonlyMap<string, KnownPercentiles>> {
+  const found = new Map<string, KnownPercentiles>();
   try {
     for (let start = 0; start < names.length && repository.isWritable; start += CHECKS_AT_A_TIME) {
       if (start > 0) await pause();
       const some = names.slice(start, start + CHECKS_AT_A_TIME);
       const span = { sinceMs: nowMs - HOUR_MS, untilMs: nowMs, each: "check" } as const;
+      const hours = Map.groupBy(await repository.store.metricHours(some, span), ({ name }) => name);
       for (const sum of await repository.store.rollupSums(some, span)) {
-        found.set(sum.name, percentilesOf(sum));
+        const sums = addMetrics(hours.get(sum.name)?.map(({ sums }) => sums) ?? []);
+        found.set(sum.name, {
+          percentiles: percentilesOf(sum),
+          measured: Object.entries(sums).map(([name, one]) => [name, measuredIn(one).percentiles]),
+        });
       }
     }
   } catch (error) {

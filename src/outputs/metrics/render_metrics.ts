@@ -28,13 +28,19 @@ export interface ChannelMetrics {
   readonly isLimited: boolean | null;
 }
 
-export interface CheckMetrics {
+/** Those of the present hour and the one before; `null`: not known. */
+export interface KnownPercentiles {
+  /** Of its durations. */
+  readonly percentiles: Percentiles | null;
+  /** Of each measured value. */
+  readonly measured: readonly (readonly [name: string, percentiles: Percentiles | null])[];
+}
+
+export interface CheckMetrics extends KnownPercentiles {
   readonly check: Check;
   readonly record: CheckRecord;
   /** What is known about it now. */
   readonly known: KnownCondition;
-  /** The percentiles of its durations in the present hour and the one before; `null`: not known. */
-  readonly percentiles: Percentiles | null;
   /** `null`: neither suppresses its notifications. */
   readonly suppressedBy: "silence" | "maintenance" | null;
 }
@@ -158,7 +164,7 @@ const PERCENTILES = ["p50", "p95", "p99"] as const;
 
 /** The samples of a check, in the order of the text; a number has the label of the check alone. */
 function samplesOf(
-  { label, check, record, last, current, known, percentiles, suppressedBy }: LabelledCheck,
+  { label, check, record, last, current, known, percentiles, measured, suppressedBy }: LabelledCheck,
   labelText: Exposition["label"],
 ): Readonly<Partial<Record<MetricName, number | readonly Sample[]>>> {
   const labelled = (name: string, value: string): string => `${label},${labelText(name, value)}`;
@@ -207,6 +213,12 @@ function samplesOf(
     ]),
     monitor_check_metric: Object.entries(current?.metrics ?? {})
       .map(([name, value]) => [labelled("metric", name), value]),
+    monitor_check_metric_percentile: measured.flatMap(([name, of]) =>
+      PERCENTILES.map((percentile): Sample => [
+        `${labelled("metric", name)},${labelText("percentile", percentile)}`,
+        of?.[percentile] ?? NaN,
+      ])
+    ),
     ...isAgentCheck(check) && agentSamples(check.agent ?? "", last, labelText),
     monitor_check_performance: performance(false),
     monitor_check_performance_cumulative_total: performance(true),

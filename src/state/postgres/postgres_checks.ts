@@ -7,6 +7,7 @@ import {
   changeIn,
   FRESH_BYTES_MAX,
   journalsOf,
+  metricHourIn,
   nameIn,
   packRun,
   RECENT_BYTES_MAX,
@@ -229,6 +230,11 @@ function selectSums(each: SumSpan): string {
     GROUP BY name`;
 }
 
+const SELECT_METRICS = `SELECT checks.name AS name, start_ms, metrics
+  FROM checks JOIN rollups ON rollups.check_id = checks.id
+  WHERE checks.name = ANY($1::text[]) AND span_ms = ${HOUR_MS} AND start_ms > $2::float8 - ${HOUR_MS} AND start_ms <= $3
+    AND metrics IS NOT NULL`;
+
 const SELECT_RECENT = `SELECT name, substr(fresh_runs || coalesce(runs, ''), 1, ${RECENT_BYTES_MAX}) AS recent
   FROM checks LEFT JOIN recent_runs ON recent_runs.check_id = checks.id
   WHERE name = ANY($1::text[]) AND (fresh_runs <> '' OR runs IS NOT NULL)`;
@@ -254,6 +260,8 @@ export function createCheckReads({ select }: Access): Omit<CheckStore, "records"
       select(SELECT_ROLLUPS, [columnText.encode(name), sinceMs], (row) => rollupIn(row, name)),
     rollupSums: async (names, { sinceMs, untilMs, each }) =>
       (await select(selectSums(each), [toNames(names), sinceMs, untilMs], sumsOf)).flat(),
+    metricHours: (names, { sinceMs, untilMs }) =>
+      select(SELECT_METRICS, [toNames(names), sinceMs, untilMs], metricHourIn),
     recentRuns: (names) =>
       select(
         SELECT_RECENT,

@@ -3,6 +3,7 @@ import { type Condition, type ConditionCounts, CONDITIONS, eachCondition } from 
 import type { EndedJobRun, JobRun } from "../../domain/job_runs.ts";
 import type {
   ConditionChange,
+  NamedMetricHour,
   QueuedSummary,
   RecentRun,
   Rollup,
@@ -16,7 +17,7 @@ import { journalRows } from "../journal.ts";
 import { limitsAt, RECENT_RUNS_MAX, startOf } from "../retention.ts";
 import type { CheckJournal } from "../../domain/check_journal.ts";
 import { type Row, unpackPairs } from "./table_declaration.ts";
-import { CHANGES, DURATION_COLUMNS, JOB_RUNS, ROLLUPS, SUMMARY } from "./tables.ts";
+import { CHANGES, DURATION_COLUMNS, JOB_RUNS, METRIC_SUMS, ROLLUPS, SUMMARY } from "./tables.ts";
 
 /** The roll-ups of one run: that of its hour, the last one, and those that the time since the run before is in. */
 export function rollupsOf(entry: RollupEntry): readonly Omit<Rollup, "name">[] {
@@ -89,6 +90,15 @@ export function changeIn(row: Row, name: string = nameIn(row)): ConditionChange 
 export function rollupIn(row: Row, name: string): Rollup {
   const { checkId: _, ...rollup } = ROLLUPS.decode(row);
   return { name, ...rollup };
+}
+
+/** Returns the measured values in a row of a name, `start_ms` and `metrics`. */
+export function metricHourIn(row: Row): NamedMetricHour {
+  return {
+    name: nameIn(row),
+    startMs: number.decode(row["start_ms"], "start_ms"),
+    sums: json(METRIC_SUMS).decode(row["metrics"], "metrics"),
+  };
 }
 
 /** Returns the journals in rows of name, `results` of a block, and `record`; those of a check are together, in order. */

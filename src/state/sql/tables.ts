@@ -164,7 +164,7 @@ const DURATION_HISTORY: Codec<DurationHistory> = object({
   medians: text,
 });
 
-const METRIC_SUMS: Codec<MetricSums> = byName(list(number));
+export const METRIC_SUMS: Codec<MetricSums> = byName(list(number));
 
 type StoredRecord = Omit<CheckRecord, "isShared">;
 

@@ -10,6 +10,7 @@ import {
   changeIn,
   FRESH_BYTES_MAX,
   journalsOf,
+  metricHourIn,
   nameIn,
   packRun,
   rollupIn,
@@ -23,6 +24,7 @@ import {
   MOVE_FRESH_RUNS,
   SELECT_CHANGES,
   SELECT_JOURNAL,
+  SELECT_METRICS,
   SELECT_RECENT,
   SELECT_RECORDS,
   SELECT_ROLLUPS,
@@ -115,6 +117,8 @@ export function createCheckStore(connection: SqliteConnection, { read, write }: 
       ),
     rollupSums: (names, { sinceMs, untilMs, each }) =>
       read(() => connection.all(SELECT_SUMS[each], toNames(names), sinceMs, untilMs).flatMap(sumsOf)),
+    metricHours: (names, { sinceMs, untilMs }) =>
+      read(() => connection.all(SELECT_METRICS, toNames(names), sinceMs, untilMs).map(metricHourIn)),
     recentRuns: (names) =>
       read(() =>
         connection.all(SELECT_RECENT, toNames(names))

@@ -76,6 +76,10 @@ export const SELECT_SUMS: Readonly<Record<SumSpan, string>> = {
   check: packed(ALL),
 };
 
+/** The measured values of a JSON list of names in the hours that end after a time and do not begin after another. */
+export const SELECT_METRICS = `SELECT checks.name AS name, start_ms, metrics ${ROLLUPS_OF_NAMES}
+  AND span_ms = ${HOUR_MS} AND metrics IS NOT NULL`;
+
 /** Adds a check's hourly roll-ups that began before a time to those of their days. */
 export const ADD_HOURS_TO_DAYS = `INSERT INTO rollups (${ROLLUPS.columns})
   SELECT check_id, ${START_OF_DAY} AS day_ms, ${DAY_MS}, ${ROLLUPS.aggregates}

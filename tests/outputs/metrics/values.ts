@@ -37,6 +37,7 @@ export function checkOf(name: string, last: Partial<KeptResult> = {}, title?: st
     record: recordOf(name, { last: resultOf(last) }),
     known: { condition: "warning", state: "current", last: "warning" },
     percentiles: { p50: 41, p95: 88.5, p99: 1310 },
+    measured: [["/ (MB)", { p50: 5, p95: 6.5, p99: 7 }], ["load", null]],
     suppressedBy: "maintenance",
   };
 }
