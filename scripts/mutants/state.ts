@@ -504,5 +504,33 @@ export const POSTGRES: FaultyLayer = {
         ],
       ],
     },
+    {
+      file: "src/shared/value_histogram.ts",
+      tests: ["tests/shared/value_histogram_test.ts"],
+      faults: [
+        [
+          "a histogram has one bucket too many",
+          "places.length > BUCKETS_MAX",
+          "places.length > BUCKETS_MAX + 1",
+        ],
+        ["the smallest numbers are 0", "const EXPONENTS = 1536;", "const EXPONENTS = 1280;"],
+        [
+          "values below 0 are in mirrored buckets",
+          "Math.trunc(place / 2 ** by)",
+          "Math.floor(place / 2 ** by)",
+        ],
+      ],
+    },
+    {
+      file: "src/state/metric_sums.ts",
+      tests: ["tests/state/metric_sums_test.ts"],
+      faults: [
+        [
+          "the sum of hours has the histogram of none",
+          "addHistograms(sums.map",
+          "addHistograms(sums.slice(1).map",
+        ],
+      ],
+    },
   ],
 };

@@ -77,17 +77,25 @@ Deno.test("valuePercentiles() keeps the smallest numbers apart from 0 beside the
   assertNear([...amounts.slice(40), ...amounts.map((value) => -value)]);
 });
 
+function bucketsOf(histogram: ValueHistogram): number {
+  return histogram.slice(2).filter((count) => count > 0).length;
+}
+
 Deno.test("addValue() has so many buckets at most, in the finest scale, in any order", () => {
   fc.assert(
     fc.property(VALUES, (values) => {
       const histogram = histogramOf(values);
-      assert.ok(histogram.slice(2).filter((count) => count > 0).length <= BUCKETS_MAX);
+      assert.ok(bucketsOf(histogram) <= BUCKETS_MAX);
       assert.deepEqual(histogramOf(values.toReversed()), histogram);
       assert.deepEqual(JSON.parse(JSON.stringify(histogram)), histogram);
       if (new Set(values).size <= BUCKETS_MAX) assert.ok(errorOf(histogram) < 5e-6);
     }),
     { numRuns: campaign(1000) },
   );
+  const upTo = (most: number) =>
+    bucketsOf(histogramOf(Array.from({ length: most }, (_, index) => index + 1)));
+  assert.equal(upTo(BUCKETS_MAX), BUCKETS_MAX);
+  assert.ok(upTo(BUCKETS_MAX + 1) < BUCKETS_MAX);
 });
 
 Deno.test("addHistograms() adds up to one of all values, in any order and grouping", () => {
