@@ -12,14 +12,14 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   let best: string | undefined;
   let bestDistance = (word.length <= 3 ? 1 : Math.max(2, Math.floor(word.length / 3))) + 1;
   const lower = word.toLowerCase();
-  const letters = lettersOf(lower);
   for (const candidate of candidates) {
     // Each additional or missing letter is a change, so the length alone excludes most words.
     if (Math.abs(candidate.length - word.length) > bestDistance + 1) continue;
     const other = candidate.toLowerCase();
-    // Exchanged letters are one change.
-    const found = distance(lower, other) - (lettersOf(other) === letters ? 1 : 0);
-    if (found < bestDistance) [best, bestDistance] = [candidate, found];
+    const found = distance(lower, other);
+    // Of equals, exchanged letters are the likeliest.
+    const isLikelier = best !== undefined && found === bestDistance && lettersOf(other) === lettersOf(lower);
+    if (found < bestDistance || isLikelier) [best, bestDistance] = [candidate, found];
   }
   if (best !== undefined || word.length < 3) return best;
   return candidates.find((candidate) => candidate.toLowerCase().includes(word.toLowerCase())) ??
