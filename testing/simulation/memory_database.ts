@@ -34,16 +34,14 @@ import {
 import { keepUpdates } from "../../src/state/sqlite/sqlite_checks.ts";
 import { openConnection, type SqliteConnection } from "../../src/state/sqlite/sqlite_connection.ts";
 import type { Row } from "../../src/state/sql/table_declaration.ts";
-import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX, RECORDS, STEPS } from "../../src/state/sql/tables.ts";
+import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX, RECORDS, WHOLE } from "../../src/state/sql/tables.ts";
 
 /** Of its server, as messages name it. */
 const URL = "postgres://memory";
 
 const CREATE: readonly string[] = [
   // An id is never used twice.
-  ...STEPS.flat().map((sql) =>
-    sql.replace("id INTEGER PRIMARY KEY,", "id INTEGER PRIMARY KEY AUTOINCREMENT,")
-  ),
+  ...WHOLE.map((sql) => sql.replace("id INTEGER PRIMARY KEY,", "id INTEGER PRIMARY KEY AUTOINCREMENT,")),
   "ALTER TABLE checks ADD COLUMN version INTEGER NOT NULL DEFAULT 0",
   "ALTER TABLE outbox ADD COLUMN received_token INTEGER",
   "ALTER TABLE outbox ADD COLUMN received_call INTEGER",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { type Store, StoreError } from "../../src/domain/store.ts";
 import { createDatabaseStore } from "../../src/state/sqlite/database_store.ts";
-import { DELIVERIES, STEPS } from "../../src/state/sql/tables.ts";
+import { DELIVERIES, WHOLE } from "../../src/state/sql/tables.ts";
 import { pruneAll } from "./conformance.ts";
 import { migrate, openConnection, SqliteConnection } from "../../src/state/sqlite/sqlite_connection.ts";
 import * as shared from "../../src/state/sql/shared_statements.ts";
@@ -47,7 +47,7 @@ Deno.test("openSqliteStore() restores everything, for every access", () =>
 
 Deno.test("prune() keeps the 100,000 deliveries that were logged last", async () => {
   const connection = await openConnection(":memory:", { readOnly: false });
-  connection.execute(STEPS.flat());
+  connection.execute(WHOLE);
   const store = createDatabaseStore(connection, ":memory:");
   await store.changeOutbox(outboxChangeOf({ logged: [deliveryOf("web")] }));
   const { columns } = DELIVERIES;

@@ -180,6 +180,8 @@ export interface Table<T> {
   readonly unique: readonly string[];
   /** Makes the table without the columns that are added. */
   readonly create: string;
+  /** Makes the table with all columns. */
+  readonly createWhole: string;
   /** Adds them, by name. */
   readonly add: Readonly<Record<string, string>>;
   /** All columns but the `id`, for SELECT. */
@@ -211,6 +213,7 @@ export function table<T extends object>(
     primary: primary ?? null,
     unique,
     create: createStatement(name, columns.filter(({ isAdded }) => !isAdded), { primary, unique }),
+    createWhole: createStatement(name, columns, { primary, unique }),
     add: Object.fromEntries(
       columns.filter(({ isAdded }) => isAdded)
         .map((column) => [column.name, `ALTER TABLE ${name} ADD COLUMN ${column.name} ${column.type}`]),

@@ -473,7 +473,10 @@ export const REPORTING: Table<Reporting & { readonly id: number }> = table("repo
 /** The tables with data of a check, which are deleted before it. */
 export const CHECK_TABLES: readonly string[] = ["journal", "changes", "rollups", "recent_runs"];
 
-type DeclaredTable = Pick<Table<never>, "name" | "create" | "declared" | "primary" | "unique">;
+type DeclaredTable = Pick<
+  Table<never>,
+  "name" | "create" | "createWhole" | "declared" | "primary" | "unique"
+>;
 
 export const FIRST_TABLES: readonly DeclaredTable[] = [
   CHECKS,
@@ -524,6 +527,13 @@ export const STEPS: readonly Migration[] = [
   [added(CHECKS, "duration_history")],
   [added(CHECKS, "metric_hour"), added(ROLLUPS, "metrics")],
   [added(DELIVERIES, "cause")],
+];
+
+/** Makes the present tables at once, in a fifth of the time of all steps. The order of their columns is another one. */
+export const WHOLE: Migration = [
+  ...TABLES.map(({ createWhole }) => createWhole),
+  ...CREATE_INDEXES,
+  CREATE_ACTIONS_INDEX,
 ];
 
 /** The statements of one step to the present tables. */

@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { Row } from "../sql/table_declaration.ts";
-import { type Migration, newerVersion, STEPS } from "../sql/tables.ts";
+import { type Migration, newerVersion, STEPS, WHOLE } from "../sql/tables.ts";
 
 /** The parts of the runtime's database that are used. */
 export interface Database extends Pick<DatabaseSync, "isOpen" | "isTransaction" | "exec" | "close"> {
@@ -136,7 +136,8 @@ export function migrate(connection: SqliteConnection, migrations: readonly Migra
   connection.transaction(() => {
     connection.run("PRAGMA auto_vacuum = INCREMENTAL");
     const version = versionOf(connection, migrations);
-    for (const migration of migrations.slice(version)) {
+    const isNew = version === 0 && migrations === MIGRATIONS;
+    for (const migration of isNew ? [WHOLE] : migrations.slice(version)) {
       for (const statement of migration) connection.run(statement);
     }
     connection.run(`PRAGMA user_version = ${migrations.length}`);

@@ -12,7 +12,7 @@ import {
 import { explaining, isBusy, type Patience, whileBusy } from "./store_failure.ts";
 import { DamagedFileError, inspectEmptyFile, inspectHeader, inspectPlace } from "../state_file.ts";
 import { createDatabaseStore } from "./database_store.ts";
-import { STEPS } from "../sql/tables.ts";
+import { WHOLE } from "../sql/tables.ts";
 
 export interface SqliteStoreOptions extends Pick<FileStoreOptions, "access" | "damage"> {
   readonly files: StoreFiles;
@@ -227,6 +227,6 @@ const PATH = ":memory:";
 /** Opens a database that is gone with this process (`--state none`). */
 export async function openInMemoryStore(): Promise<Store> {
   const connection = await openConnection(PATH, { readOnly: false });
-  connection.execute(STEPS.flat());
+  connection.execute(WHOLE);
   return createDatabaseStore(connection, PATH);
 }

@@ -31,6 +31,24 @@ Deno.test("migrate() migrates an empty database to the present version", () => {
   assert.equal(connection.first("PRAGMA foreign_keys")?.["foreign_keys"], 1);
 });
 
+Deno.test("migrate() makes of an empty database what all steps make of it", () => {
+  using connection = openInMemory();
+  migrate(connection);
+  using stepped = openInMemory();
+  migrate(stepped, [...MIGRATIONS]);
+  assert.deepEqual(schemaOf(connection), schemaOf(stepped));
+});
+
+/** The tables with their columns, and the indexes, by name. */
+function schemaOf(connection: SqliteConnection): readonly unknown[] {
+  const sql = "SELECT type, name, tbl_name, iif(type = 'index', sql, '') AS sql, (" +
+    'SELECT json_group_array(json_array(name, type, "notnull", dflt_value, pk) ORDER BY name) ' +
+    "FROM pragma_table_info(sqlite_schema.name)) AS columns, (" +
+    'SELECT json_group_array(json_array("table", "from", "to") ORDER BY id) ' +
+    "FROM pragma_foreign_key_list(sqlite_schema.name)) AS refers FROM sqlite_schema ORDER BY type, name";
+  return connection.all(sql);
+}
+
 Deno.test("migrate() applies all steps or none", () => {
   using connection = openInMemory();
   migrate(connection, [FIRST]);
