@@ -179,7 +179,7 @@ export class MemoryDatabase {
       })),
     };
     if (isSuperseded) return reply;
-    const heartbeat = structuredClone({ ...own, count: (present?.count ?? 0) + 1 });
+    const heartbeat = { ...own, count: (present?.count ?? 0) + 1 };
     this.#members.set(own.host, { heartbeat, beatAtMs: this.#nowMs() });
     return reply;
   }

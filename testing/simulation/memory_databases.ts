@@ -101,10 +101,13 @@ class Connection implements UsedDatabase {
       },
       get: (...values: SQLInputValue[]) => {
         before();
-        if (isDamageSearch && this.#node.damage !== null) {
-          return { quick_check: "Tree 2 page 2: btreeInitPage() returns error code 11" };
-        }
-        return statement.get(...values);
+        if (!isDamageSearch) return statement.get(...values);
+        // Tests alone damage what is in memory.
+        return {
+          quick_check: this.#node.damage === null
+            ? "ok"
+            : "Tree 2 page 2: btreeInitPage() returns error code 11",
+        };
       },
     };
   }
