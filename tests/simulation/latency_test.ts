@@ -73,10 +73,12 @@ simulate("slow runs count across a kill and a restart", {
 
 simulate("slow runs count under cron as in a service", {
   ...WEB,
+  start: "2026-03-02 21:38",
   mode: "cron",
+  config: { checks: { web: { ...WEB.config.checks.web, duration: { p95_above: "1 s", over: "30 min" } } } },
   results: { web: "22:00 ok slow 2s, 22:10 ok" },
-  until: "23:59",
-  expect: { chat: ["22:02-22:05 problem web warning", "23:05-23:10 recovery web ok"] },
+  until: "22:45",
+  expect: { chat: ["22:01-22:05 problem web warning", "22:37-22:42 recovery web ok"] },
 });
 
 simulate(

@@ -298,7 +298,7 @@ simulate("calls by cron send each rehearsal once, and their problems", {
       },
     },
   },
-  until: "12:00",
+  until: "11:25",
   expect: { ops: [`10:00-10:11 ${SENT}`], pager: ["11:00-11:21 problem ops arrives critical"] },
 });
 

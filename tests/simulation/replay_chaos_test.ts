@@ -28,7 +28,7 @@ const postgres = sharedPostgres();
 
 const MINUTE_MS = 60_000;
 /** How long the chaos lasts. */
-const CHAOS_MINUTES = campaign(60, 30);
+const CHAOS_MINUTES = campaign(60, 15);
 const SCHEDULE = { regular_interval: "1 minute", attentive_interval: "30 seconds" };
 const CHECKS = {
   router: { reminders: true },

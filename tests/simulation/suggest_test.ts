@@ -36,14 +36,14 @@ simulate("suggest dependencies finds checks that failed with another one, and wr
   start: "2026-03-02 21:55",
   config: CONFIG,
   results: {
-    router: outages("22:00", "23:00", "01:00"),
-    switch: outages("22:02", "23:02", "01:02", "03:02"),
-    web: outages("22:04", "23:04", "01:04", "03:04", "05:00"),
-    mail: outages("22:03", "23:03", "01:03", "02:00", "03:03"),
-    other: outages("22:03", "23:03", "04:00"),
+    router: outages("22:00", "22:30", "23:00"),
+    switch: outages("22:02", "22:32", "23:02", "00:02"),
+    web: outages("22:04", "22:34", "23:04", "00:04", "01:00"),
+    mail: outages("22:03", "22:33", "23:03", "23:30", "00:03"),
+    other: outages("22:03", "22:33", "00:30"),
   },
   actions: {
-    "06:00": async (world) => {
+    "01:30": async (world) => {
       const machine = world.machine();
       const text = (): string => new TextDecoder().decode(machine.files.read(PATH));
       const { code, stdout, stderr } = await machine.run("suggest", "dependencies");
@@ -85,6 +85,6 @@ simulate("suggest dependencies finds checks that failed with another one, and wr
       assert.match((await machine.run("suggest", "dependencies")).stdout, /^no suggestions: /);
     },
   },
-  until: "06:10",
+  until: "01:40",
   expect: {},
 });
