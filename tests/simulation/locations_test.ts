@@ -75,7 +75,7 @@ test(
       (await statusOf(installation)).output,
       /paris \(no live member, has not reported for \d min/,
     );
-    await world.advance(10 * MINUTE_MS);
+    await world.advance(6 * MINUTE_MS);
     const after = await statusOf(installation);
     assert.deepEqual([after.condition, after.group], ["unknown", "unknown"]);
     assert.match(after.text, /web0 .*paris \(no live member, has not reported for 1\d min/);
@@ -131,7 +131,7 @@ for (const agree of [1, 2, 3]) {
     const programs = Object.entries(members).map(([member, location]) =>
       [member, installation.start(member, "--location", location)] as const
     );
-    await world.advance(3 * MINUTE_MS);
+    await world.advance(2 * MINUTE_MS);
     const before = hook.posts.length;
     for (const [member, program] of programs) {
       write("two", [member]);
@@ -139,7 +139,7 @@ for (const agree of [1, 2, 3]) {
       await world.advance(40_000);
     }
     write("two", ["office"]);
-    await world.advance(5 * MINUTE_MS);
+    await world.advance(2 * MINUTE_MS);
     assert.deepEqual(hook.posts.slice(before).map(({ event, condition }) => `${event} ${condition}`), []);
     assert.equal((await statusOf(installation)).condition, "ok");
     // Locations that never run the edited check are a problem once they are overdue.
@@ -231,7 +231,7 @@ async function startThree(
     defaults: { threshold: 1, schedule: { regular_interval: 60, attentive_interval: 10 } },
   });
   const programs = PLACES.map((place) => installation.start(place, "--location", place));
-  await world.advance(3 * MINUTE_MS);
+  await world.advance(2 * MINUTE_MS);
   return { runs, programs };
 }
 
@@ -241,7 +241,7 @@ function failAt({ statuses, names: [name = ""] }: Installation, ...places: reado
 
 test("locations run a check at their own offsets, with one result an interval", async (installation) => {
   const { runs } = await startThree(installation);
-  await installation.world.advance(7 * MINUTE_MS);
+  await installation.world.advance(8 * MINUTE_MS);
   const [fra = 0, nyc = 0, sgp = 0] = PLACES.map((place) => {
     const times = runs.filter((run) => run.place === place).map(({ atMs }) => atMs % MINUTE_MS).slice(2);
     assert.ok(Math.max(...times) - Math.min(...times) < 100, `${times}`);
@@ -319,12 +319,12 @@ test("the result depends only on the locations that are live now", async (instal
   const { world, shared: { server } } = installation;
   const { programs: [, nyc, sgp] } = await startThree(installation);
   const assertCondition = async (condition: string): Promise<void> => {
-    await world.advance(4 * MINUTE_MS);
+    await world.advance(3 * MINUTE_MS);
     assert.equal((await statusOf(installation)).condition, condition);
   };
   failAt(installation, "fra", "nyc");
   server.stall();
-  await world.advance(4 * MINUTE_MS);
+  await world.advance(2 * MINUTE_MS);
   server.resume();
   await assertCondition("critical");
   nyc?.signal("SIGKILL");

@@ -189,7 +189,7 @@ test("a disconnected member shows no stored ok of checks of other members", asyn
   assert.deepEqual([...new Set(await okIn())], [false]);
   for (const name of names) statuses.set(name, 200);
   installation.shared.ways.clear();
-  await world.advance(5 * 60_000);
+  await world.advance(3 * 60_000);
   assert.deepEqual([...new Set(await okIn())], [true]);
   await installation.stop(a, b);
 });
@@ -210,7 +210,7 @@ test("a dependency of another member runs at once if its state is needed", async
     ])),
   });
   const [a, b] = [installation.start("a"), installation.start("b")];
-  await world.advance(5 * 60_000);
+  await world.advance(2 * 60_000);
   for (const index of indexes) statuses.set(`web${index}`, 500);
   await world.advance(60_000);
   assert.deepEqual(hook.events().toSorted(), indexes.map((index) => `web${index} problem`));
@@ -230,17 +230,17 @@ test("a dependency of another member suppresses no problem while the shared stat
     defaults: { threshold: 1, schedule: { regular_interval: "20 seconds" } },
   }, { failOpenAfter: 60 });
   const [a, b] = [installation.start("a"), installation.start("b")];
-  await world.advance(2 * 60_000);
+  await world.advance(60_000);
   statuses.set("far0", 500);
   await world.advance(60_000);
   for (const member of ["a", "b"]) shared.ways.set(member, { kind: "cut" });
   for (const index of indexes) statuses.set(`web${index}`, 500);
-  await world.advance(5 * 60_000);
+  await world.advance(3 * 60_000);
   const failing = indexes.map((index) => `web${index} problem`);
   assert.deepEqual(hook.events().toSorted(), ["far0 problem", ...failing.slice(1)]);
   statuses.set("far0", 200);
   shared.ways.clear();
-  await world.advance(5 * 60_000);
+  await world.advance(3 * 60_000);
   assert.deepEqual(hook.events().toSorted(), ["far0 problem", "far0 recovery", ...failing]);
   await installation.stop(a, b);
 });
@@ -372,7 +372,7 @@ test("a job runs at once after a check-in, whichever member runs it", async (ins
     ])),
   });
   const members = [installation.start("a"), installation.start("b")];
-  await world.advance(15 * 60_000);
+  await world.advance(5 * 60_000);
   for (const name of names) await installation.run("beat", name, "--failed");
   await world.advance(10_000);
   assert.deepEqual(hook.events().toSorted(), names.map((name) => `${name} problem`).toSorted());
