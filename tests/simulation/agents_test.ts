@@ -175,7 +175,7 @@ test("an agent that is silent is one problem, and its checks are unknown", async
     await pair.printed(pair.hub, "why", "web"),
     new RegExp(`nothing is decided until agent "nas" reports it; ${AGENT}: ${quiet.source}`),
   );
-  await world.advance(17 * MINUTE_MS);
+  await world.advance(8 * MINUTE_MS);
   assert.deepEqual(hook.events(), [`${AGENT} problem`]);
   assert.match(hook.posts[0]?.output ?? "", /^no report since 2026-03-02 08:0/);
   assert.deepEqual(await pair.conditions(), {
@@ -184,7 +184,7 @@ test("an agent that is silent is one problem, and its checks are unknown", async
     disk: "unknown",
     [AGENT]: "critical",
   });
-  assert.match(await pair.printed(pair.hub, "status"), /web .* not reported by agent "nas" for 2\d min/);
+  assert.match(await pair.printed(pair.hub, "status"), /web .* not reported by agent "nas" for 1\d min/);
   assert.match(
     await pair.printed(pair.hub, "why", "web"),
     /nothing is decided until agent "nas" reports it; agent nas: no report since 2026-03-02 08:0/,
@@ -194,11 +194,11 @@ test("an agent that is silent is one problem, and its checks are unknown", async
   write(`${KEY}x`);
   nas.reconnect("hub.example.org");
   nas.service?.signal("SIGHUP");
-  await world.advance(10 * MINUTE_MS);
+  await world.advance(5 * MINUTE_MS);
   assert.match(await pair.printed(pair.hub, "status"), /no report since .* UTC; wrong key\? reports with/);
   write(KEY);
   nas.service?.signal("SIGHUP");
-  await world.advance(10 * MINUTE_MS);
+  await world.advance(5 * MINUTE_MS);
   assert.deepEqual(hook.events(), [`${AGENT} problem`, `${AGENT} recovery`]);
   assert.deepEqual(await pair.conditions(), { web: "ok", db: "ok", disk: "ok", [AGENT]: "ok" });
 });
@@ -527,7 +527,7 @@ test("members without their database receive nothing, and call no agent silent",
   pair.startBoth();
   await world.advance(2 * MINUTE_MS);
   server.kill();
-  await world.advance(10 * MINUTE_MS);
+  await world.advance(7 * MINUTE_MS);
   world.outcomes.set("db", NO_SPACE);
   await world.advance(2 * MINUTE_MS);
   const { stdout } = await pair.nas.run("status");
@@ -602,17 +602,17 @@ const votes = async (pair: Pair): Promise<void> => {
   await world.advance(2 * MINUTE_MS);
   assert.deepEqual(await pair.conditions(), { site: "ok", [AGENT]: "ok" });
   for (const { name } of hubs) down.add(name);
-  await world.advance(2 * MINUTE_MS);
+  await world.advance(MINUTE_MS);
   assert.deepEqual(hook.events(), [], "one of two");
   down.add("nas");
-  await world.advance(2 * MINUTE_MS);
+  await world.advance(MINUTE_MS);
   assert.deepEqual(hook.events(), ["site problem"]);
   assert.match(hook.posts[0]?.output ?? "", /^critical from here, nas/);
   down.clear();
-  await world.advance(2 * MINUTE_MS);
+  await world.advance(MINUTE_MS);
   assert.deepEqual(hook.events(), ["site problem", "site recovery"]);
   nas.service?.signal("SIGKILL");
-  await world.advance(8 * MINUTE_MS);
+  await world.advance(6 * MINUTE_MS);
   assert.deepEqual(hook.events("site").slice(2), ["site problem"]);
   assert.match(hook.posts.at(-1)?.output ?? "", /results from 1 of 2 locations, 2 required|no report since/);
 };
