@@ -164,13 +164,14 @@ simulate("an outage costs as many text messages as the limit of the channel, als
       chat: { at_most: "1 per hour" },
       page: { parameters: { body: ["{{check}}"] } },
     },
+    defaults: { schedule: { regular_interval: "2 minutes", attentive_interval: "2 minutes" } },
     checks: SHOPS,
   },
   results: DOWN,
   actions: { "22:10": "stop", "22:15": "start" },
-  until: "23:30",
+  until: "23:15",
   expect: { sms: "any", chat: "any", page: "any" },
-  log: [/the limit of sms is reached: notifications are pending until 2026-03-02 23:0[01]:\d\d UTC/],
+  log: [/the limit of sms is reached: notifications are pending until 2026-03-02 23:0[0-2]:\d\d UTC/],
   finally: (_, { messages }) => {
     const textsOf = (channel: string) =>
       messages.filter((message) => message.channel === channel).map(({ text }) => text);

@@ -64,7 +64,7 @@ for (const end of ["stop", "kill"]) {
 }
 
 simulate("why --at does not count a dependency as ok that did not run", {
-  start: "2026-03-02 16:40",
+  start: "2026-03-02 17:40",
   config: {
     checks: {
       web: {
