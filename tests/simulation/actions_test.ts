@@ -88,7 +88,7 @@ simulate("an action that does not help runs at_most times, then the problem is s
       ]);
     },
   },
-  until: "23:59",
+  until: "23:15",
   expect: { chat: ["22:02 problem web critical"] },
   finally: (world, { messages }) => {
     expectRuns("22:00", "22:01")(world);

@@ -18,26 +18,26 @@ simulate("calls by cron count, notify, and do nothing if nothing is due", {
 });
 
 simulate("calls run a check with a cron expression once for each time, and not before the first", {
-  start: "2026-03-29 00:55",
+  start: "2026-03-29 01:40",
   zone: "Europe/Zurich",
   mode: "cron",
   config: {
     state: "kept.sqlite",
     checks: {
       each: { schedule: { cron: "* * * * *" } },
-      hourly: { schedule: { cron: "0 * * * *" } },
+      quarterly: { schedule: { cron: "*/15 * * * *" } },
       nightly: { schedule: { cron: "30 2 * * *" } },
     },
   },
   actions: {
-    "00:59:30": (world) => assert.equal(world.runs.get("hourly"), undefined),
+    "01:44:30": (world) => assert.equal(world.runs.get("quarterly"), undefined),
     "01:59:30": (world) => {
-      assert.deepEqual([world.runs.get("each"), world.runs.get("hourly")], [64, 1]);
+      assert.deepEqual([world.runs.get("each"), world.runs.get("quarterly")], [19, 1]);
       assert.equal(world.runs.get("nightly"), undefined);
     },
     // The hour from 02:00 on is skipped that night.
     "03:00:30": (world) => {
-      assert.deepEqual([world.runs.get("each"), world.runs.get("hourly")], [65, 2]);
+      assert.deepEqual([world.runs.get("each"), world.runs.get("quarterly")], [20, 2]);
       assert.equal(world.runs.get("nightly"), 1);
     },
   },

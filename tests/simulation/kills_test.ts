@@ -80,7 +80,7 @@ Deno.test("a call that is killed between any two steps loses no notification for
     [`${channel} web`, ["problem critical", "change warning", "recovery ok"]],
     [`${channel} known`, ["problem critical", "recovery ok"]],
   ]));
-  const kills = playWithKills(CALLS, { seed: testSeed(), count: campaign(400, 8) });
+  const kills = playWithKills(CALLS, { seed: testSeed(), count: campaign(400, 5) });
   for await (const { world, receivers, failure, where } of kills) {
     const details = `${where}, seed ${testSeed()}\n${world.trace.text({ zone: "UTC" })}`;
     assert.doesNotMatch(failure ?? "", /^at /, details);

@@ -84,7 +84,7 @@ simulate("slow runs count under cron as in a service", {
 simulate(
   "a check that is slower than at this hour of the weeks before has a warning, on as many weeks as it ran",
   {
-    start: "2026-03-02 00:00",
+    start: "2026-03-04 00:00",
     config: {
       checks: {
         web: {
