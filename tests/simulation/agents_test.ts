@@ -527,7 +527,7 @@ test("members without their database receive nothing, and call no agent silent",
   pair.startBoth();
   await world.advance(2 * MINUTE_MS);
   server.kill();
-  await world.advance(7 * MINUTE_MS);
+  await world.advance(10 * MINUTE_MS);
   world.outcomes.set("db", NO_SPACE);
   await world.advance(2 * MINUTE_MS);
   const { stdout } = await pair.nas.run("status");

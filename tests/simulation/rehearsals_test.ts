@@ -347,7 +347,7 @@ testMembers(
   "members send each rehearsal once, and any of them accepts its confirmation",
   async (installation) => {
     const { world, hook } = installation;
-    const parameters = { channel: "hook", cron: "*/3 * * * *", confirm_within: "2 minutes" };
+    const parameters = { channel: "hook", cron: "*/4 * * * *", confirm_within: "2 minutes" };
     installation.writeConfig({
       listen: { address: "127.0.0.1:9797" },
       page: { url: "https://status.example.org/" },
