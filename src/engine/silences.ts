@@ -1,11 +1,7 @@
 import type { Check } from "../domain/check.ts";
+import type { ConditionState } from "../domain/condition.ts";
 import type { Silence } from "../domain/outbox.ts";
 import type { CheckRecord } from "../domain/store.ts";
-
-interface SilencedCheck extends Pick<Check, "name" | "tags"> {
-  /** When its problem began; `null`: it has none. */
-  readonly problemBeganAtMs: number | null;
-}
 
 /** The longest time that something lasts which ends with a problem: a year. */
 export const UNTIL_OK_MS_MAX = 365 * 24 * 3_600_000;
@@ -20,7 +16,7 @@ export function hasOwnEnd({ fromMs, untilMs }: Pick<Silence, "fromMs" | "untilMs
  * problem applies to no later problem.
  */
 export function silencesOf(
-  check: SilencedCheck,
+  check: Pick<Check, "name" | "tags"> & Pick<ConditionState, "problemBeganAtMs">,
   silences: readonly Silence[],
   { kind, nowMs }: Pick<Silence, "kind"> & { readonly nowMs: number },
 ): readonly Silence[] {

@@ -63,14 +63,12 @@ function silencesOfKind(
   return silencesOf({ name, tags, problemBeganAtMs }, silences, { kind, nowMs });
 }
 
-interface DependencyOptions extends Pick<SuppressionOptions, "stateOf" | "observedAtMs" | "nowMs"> {
-  readonly running: Pick<SuppressionOptions["running"], "has">;
-}
-
 /** Returns the dependencies that suppress notifications, each with its alternatives. */
 export function holdingDependencies(
   check: Pick<Check, "name" | "dependsOn">,
-  options: DependencyOptions,
+  options: Pick<SuppressionOptions, "stateOf" | "observedAtMs" | "nowMs"> & {
+    readonly running: Pick<SuppressionOptions["running"], "has">;
+  },
 ): readonly (readonly string[])[] {
   const times = timesOf(options.stateOf(check.name), options);
   return check.dependsOn

@@ -23,15 +23,10 @@ export interface QueueView {
 
 type QueueSender = Pick<MemberParts["sender"], "take" | "receive" | "release" | "attemptTimeoutMs">;
 
-interface HeldQueue {
-  readonly row: QueueRow;
-  /** Until then, the last owner may be sending; monotonic clock. */
-  readonly receivesFromMs: number;
-}
-
 export class QueueShare {
   readonly #options: QueueShareOptions;
-  readonly #held = new Map<string, HeldQueue>();
+  /** The last owner may be sending until `receivesFromMs`, of the monotonic clock. */
+  readonly #held = new Map<string, { readonly row: QueueRow; readonly receivesFromMs: number }>();
   /** Queues that are not owned any more, but may have a message in progress here. */
   readonly #releasing = new Map<string, Promise<void>>();
   /** Channels with pending notifications that the config does not have: they are to be dropped. */

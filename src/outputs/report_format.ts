@@ -27,10 +27,6 @@ interface WrittenResult {
   readonly interrupted?: boolean;
 }
 
-interface WrittenBatch extends Omit<ReportBatch, "results"> {
-  readonly results: readonly WrittenResult[];
-}
-
 export function writeResult(result: ReportedResult): string {
   const { sequence, check, condition, output, detail, metrics, awaits, isInterrupted = false } = result;
   const written: WrittenResult = {
@@ -62,7 +58,9 @@ export async function readBatch(text: string): Promise<ReportBatch | string> {
       error?.instancePath || "/"
     } fails "${error?.keyword}" of report.schema.json`;
   }
-  const { results, ...facts } = value as WrittenBatch;
+  const { results, ...facts } = value as Omit<ReportBatch, "results"> & {
+    readonly results: readonly WrittenResult[];
+  };
   const isOrdered = results.every(({ sequence }, index) => sequence > (results[index - 1]?.sequence ?? 0));
   if (!isOrdered) return "the results are not in the order of their sequence";
   return { ...facts, results: results.map(readResult) };

@@ -32,14 +32,8 @@ interface AgentReportsOptions {
   readonly isShared?: boolean;
 }
 
-interface Heard {
-  /** The time that this process was awake until then. */
-  readonly awakeMs: number;
-  /** `null`: nothing came from the agent since this process knows it. */
-  readonly wallMs: number | null;
-}
-
 interface Contact {
+  /** The time that this process was awake until then. */
   readonly awakeMs: number;
   readonly wallMs: number;
   readonly process: string;
@@ -79,8 +73,8 @@ type ReportScheduler = Pick<Scheduler, "report" | "request" | "runs" | "isStoppi
 
 export class AgentReports implements ReportLog {
   readonly #options: AgentReportsOptions;
-  /** When something came from each agent last. */
-  readonly #heard = new Map<string, Heard>();
+  /** When something came from each agent last; `wallMs` is `null`: nothing since this process knows it. */
+  readonly #heard = new Map<string, Pick<Contact, "awakeMs"> & { readonly wallMs: number | null }>();
   readonly #contacts = new Map<string, Contact>();
   #config: AgentConfig;
   /** By agent, the names of the checks that it reports. */

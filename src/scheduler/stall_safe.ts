@@ -9,13 +9,6 @@ export const AFTER_SUSPEND_MS = 10_000;
 /** How long after a stall the affected checks run again. */
 const AFTER_STALL_MS = 1_000;
 
-interface StallSafeRun {
-  /** Ends the wait before the second run. */
-  readonly signal: AbortSignal;
-  /** Called before the check runs again because of a stall. */
-  onStall?(stalledMs: number): void;
-}
-
 /** A delay that comes from a stall of this process, not from a busy machine. */
 export const STALL_MS = 2_000;
 const SAMPLE_EVERY_MS = 1_000;
@@ -40,13 +33,14 @@ export class StallSafeRuns {
   }
 
   /**
-   * Runs once, or twice.
+   * Runs once, or twice; `onStall` is called before the second run, if a stall is its reason. The signal ends the wait
+   * before it.
    *
    * @throws The signal's reason, if it aborts before the second run.
    */
   async run<R extends Result | null>(
     observe: () => Promise<R>,
-    { signal, onStall }: StallSafeRun,
+    { signal, onStall }: { readonly signal: AbortSignal; onStall?(stalledMs: number): void },
   ): Promise<R> {
     const [stalledMs, apartMs] = [this.#measureStall(), this.#apartMs()];
     this.#running++;
@@ -102,11 +96,6 @@ export interface LagSummary {
   readonly name: string;
 }
 
-interface LagReporterOptions {
-  after(delayMs: number, callback: () => void): void;
-  report(summary: LagSummary): void;
-}
-
 /** A shorter lag is not reported. */
 const LAG_MS_MIN = 1_000;
 const REPORT_EVERY_MS = 60_000;
@@ -116,7 +105,10 @@ const REPORT_EVERY_MS = 60_000;
  * together, so that an overload does not fill the log.
  */
 export function createLagReporter(
-  { after, report }: LagReporterOptions,
+  { after, report }: {
+    after(delayMs: number, callback: () => void): void;
+    report(summary: LagSummary): void;
+  },
 ): (name: string, lagMs: number) => void {
   let noted: LagSummary | null = null;
   let isResting = false;

@@ -146,18 +146,13 @@ export function availabilityOf(lastedMs: ConditionCounts): Availability {
   return { observedMs, shares, availability: shares.ok + shares.warning };
 }
 
-interface PercentOptions {
-  /** 0 or more. */
-  readonly places: number;
-}
-
 /** A share of 1 with so many places. Never rounded up to 100 %: that means without any fault. */
-export function percent(share: number, { places }: PercentOptions): string {
+export function percent(share: number, places: number): string {
   return percentText(Math.floor(share * 100 * 10 ** places), places);
 }
 
 /** The shares of the conditions that are not ok and that there were: `0.01% warning`. Never rounded down to nothing. */
-export function describeFaults(shares: ConditionCounts, { places }: PercentOptions): readonly string[] {
+export function describeFaults(shares: ConditionCounts, places: number): readonly string[] {
   return FAULTS.filter((condition) => shares[condition] > 0)
     .map((condition) => {
       // The product may be a little more than it should, such as 700.0000000000001.

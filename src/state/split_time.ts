@@ -49,10 +49,6 @@ interface SplitOptions {
 
 type Part = Exclude<keyof SplitTime, "outages" | "maintenanceMs" | "notObservedMs">;
 
-interface Segment extends Span {
-  readonly part: Part | null;
-}
-
 /** Splits a period by the journal of a check. The rows may be of a longer time: the one before the period has its begin. */
 export function splitTime(rows: readonly JournalRow[], options: SplitOptions): SplitTime {
   const { sinceMs, untilMs } = options;
@@ -102,7 +98,7 @@ function countOutages(
 function* segmentsOf(
   rows: readonly JournalRow[],
   { untilMs, usesNetwork, ranUntilMs, observedGapMs }: SplitOptions,
-): Generator<Segment> {
+): Generator<Span & { readonly part: Part | null }> {
   let before: JournalRow | null = null;
   for (const row of rows) {
     if (row.runs === 0) continue;

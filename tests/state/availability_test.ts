@@ -26,12 +26,12 @@ Deno.test("availabilityOf() counts a warning as up, and divides by the time with
 
 Deno.test("percent() and describeFaults() never round a failure to zero", () => {
   const faults = { ...NONE, ok: 0.99999, critical: 0.00001 };
-  assert.equal(percent(faults.ok, { places: 2 }), "99.99%");
-  assert.deepEqual(describeFaults(faults, { places: 2 }), ["0.01% critical"]);
-  assert.equal(percent(1, { places: 2 }), "100%");
-  assert.deepEqual(describeFaults({ ...NONE, ok: 1 }, { places: 2 }), []);
-  assert.deepEqual(describeFaults({ ...NONE, critical: 1 }, { places: 3 }), ["100% critical"]);
-  assert.deepEqual(describeFaults({ ok: 0.5, unknown: 0.2, warning: 0.07, critical: 0.23 }, { places: 2 }), [
+  assert.equal(percent(faults.ok, 2), "99.99%");
+  assert.deepEqual(describeFaults(faults, 2), ["0.01% critical"]);
+  assert.equal(percent(1, 2), "100%");
+  assert.deepEqual(describeFaults({ ...NONE, ok: 1 }, 2), []);
+  assert.deepEqual(describeFaults({ ...NONE, critical: 1 }, 3), ["100% critical"]);
+  assert.deepEqual(describeFaults({ ok: 0.5, unknown: 0.2, warning: 0.07, critical: 0.23 }, 2), [
     "7.00% warning",
     "23.00% critical",
     "20.00% unknown",

@@ -353,7 +353,7 @@ function describeSpan(span: HistorySpan): string {
   return parts.filter((part) => part !== null).join(", ");
 }
 
-const PLACES = { places: 3 };
+const PLACES = 3;
 
 /** The measured values of each span of which they are known, a text for each name. */
 function describeMetrics(spans: readonly HistorySpan[]): readonly string[] {

@@ -24,12 +24,8 @@ export function newerText(piece: PagePiece, version: number): string {
   return markup`<li id="${piece.id}">`.toString();
 }
 
-interface Kept extends PageRow {
-  readonly status: PageCheck;
-}
-
 export class PageRows {
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, PageRow & { readonly status: PageCheck }>();
   readonly #id: string;
   #version = 0;
 

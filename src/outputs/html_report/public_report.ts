@@ -77,16 +77,12 @@ interface PublicService {
   readonly share: number | null;
 }
 
-interface PublicGroup extends PublicService {
-  /** Empty: it is a service by itself. */
-  readonly services: readonly PublicService[];
-}
-
 /** A page for everybody. Nothing else of the snapshot is on it. */
 export interface PublicPage
   extends Pick<ReportSnapshot, "nowMs" | "timeZone" | "intervalMs" | "isLive" | "canSignIn" | "notRunning"> {
   readonly text: Pick<Page, "title" | "description" | "announcements"> | null;
-  readonly groups: readonly PublicGroup[];
+  /** Without services, a group is a service by itself. */
+  readonly groups: readonly (PublicService & { readonly services: readonly PublicService[] })[];
 }
 
 /** Returns the page for everybody, with its checks as services. Lists the public fields, so that others stay hidden. */

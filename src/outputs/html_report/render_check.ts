@@ -98,7 +98,7 @@ function renderShare(span: PageSpan | undefined): Markup {
   return markup`${percent(shares.ok, ROW_PLACES)}${of}`;
 }
 
-const ROW_PLACES = { places: 1 };
+const ROW_PLACES = 1;
 
 /** Returns the id of a check on the page of all checks, for links and scripts. */
 export function rowId(name: string): string {
@@ -246,7 +246,7 @@ function renderFaults(spans: readonly PageSpan[]): Markup {
   return shown.length === 0 ? markup`` : markup`<p class=f>${joinMarkup(shown, markup`; `)}</p>`;
 }
 
-const PLACES = { places: 2 };
+const PLACES = 2;
 
 function renderMore(status: PageCheck, { snapshot, time, roomOf }: ItemOptions): readonly Markup[] {
   const room = roomOf(status);

@@ -131,7 +131,7 @@ function renderService(
   }</h3><p><b>${words}</b>${change}</p></div>${
     description === "" ? "" : markup`<p class=o>${truncate(description, TEXT_MAX.note)}</p>`
   }${bars}<p class=days><span>${DAYS_SHOWN} days ago</span><span>${
-    share === null ? "" : percent(share, { places: 2 })
+    share === null ? "" : percent(share, 2)
   }</span><span>today</span></p>`;
 }
 

@@ -126,7 +126,7 @@ const CAUSES = [
 
 const SHOWN_SHARE = 0.001;
 
-const PLACES = { places: 3 };
+const PLACES = 3;
 
 /** The fields of an objective in JSON; fields are only ever added. */
 export function objectiveFields(objective: ObjectiveResult): object {

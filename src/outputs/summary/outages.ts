@@ -70,12 +70,11 @@ function lastObservedMs({ record }: ChangeHistory, timeMs: number): number | nul
   return timeMs > overdueAtMs ? record?.condition.observedAtMs ?? null : null;
 }
 
-interface Begin extends Pick<ShortChange, "atMs" | "output"> {
-  readonly to: ShownCondition;
-}
-
 /** Returns the change that led to the condition at the begin. */
-function stateAtBegin({ record, changes, earlier }: ChangeHistory, sinceMs: number): Begin {
+function stateAtBegin(
+  { record, changes, earlier }: ChangeHistory,
+  sinceMs: number,
+): Pick<ShortChange, "atMs" | "output"> & { readonly to: ShownCondition } {
   if (earlier !== null) return earlier;
   const next = changes.at(-1);
   if (next !== undefined) return { atMs: sinceMs, to: next.from, output: "" };

@@ -171,7 +171,7 @@ function describeOutage({ fromMs, toMs, end, hasGap, output }: Outage, time: Pla
   return said === "" ? span : `${span}: ${said}`;
 }
 
-const PLACES = { places: 3 };
+const PLACES = 3;
 
 function describeAvailability({ availability, downMs, objective }: CheckAvailability): string {
   const share = availability === null ? "no data" : `${percent(availability, PLACES)} up`;
