@@ -2,7 +2,7 @@ import type { Opentelemetry } from "../../domain/generated/config.ts";
 import type { System } from "../../domain/system.ts";
 import { afterColon } from "../../channels/clean_text.ts";
 import { addMetrics, type MetricValues } from "../metrics/render_metrics.ts";
-import { createOtlpMetrics, metricsRequest, type Resource } from "./otlp_json.ts";
+import { createOtlpMetrics, requestText, type Resource } from "./otlp_json.ts";
 import { type OtlpOutcome, sendOtlp } from "./send_otlp.ts";
 
 export interface ExportOptions {
@@ -35,7 +35,7 @@ export async function exportMetrics(values: MetricValues, options: ExportOptions
     if (!outcome.accepted) return;
     const { rejected, reason } = outcome;
     const next = await sendOtlp(
-      { signal: "metrics", body: metricsRequest(resource, metrics), count: points },
+      { signal: "metrics", body: requestText("Metrics", resource, metrics), count: points },
       options,
     );
     sent += points;

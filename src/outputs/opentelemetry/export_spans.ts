@@ -1,6 +1,6 @@
 import type { RecordedRun, RunStep } from "../../scheduler/trace/record_steps.ts";
 import { describeOutcome, type ExportOptions, resourceOf } from "./export_metrics.ts";
-import { attributeText, type AttributeValue, nanoseconds, spansRequest } from "./otlp_json.ts";
+import { attributeText, type AttributeValue, nanoseconds, requestText } from "./otlp_json.ts";
 import { sendOtlp } from "./send_otlp.ts";
 import type { SpanQueue } from "./span_queue.ts";
 
@@ -19,7 +19,7 @@ export interface SpansEnd {
 /** Sends the spans of runs in one request. Throws the signal's reason only. */
 export async function exportSpans(runs: readonly RecordedRun[], options: ExportOptions): Promise<SpansEnd> {
   const spans = runs.flatMap(spansOf);
-  const body = spansRequest(resourceOf(options), spans);
+  const body = requestText("Spans", resourceOf(options), spans.join());
   const outcome = await sendOtlp({ signal: "traces", body, count: spans.length }, options);
   const failure = describeOutcome(outcome, { what: "spans", sent: `${spans.length} spans` });
   if (outcome.accepted) return { failure, lost: outcome.rejected, waitMs: 0 };

@@ -31,31 +31,21 @@ export function nanoseconds(ms: number): string {
   return `${Math.round(ms * 1000)}000`;
 }
 
-/** The body of a request with metrics, as texts of JSON. */
-export function metricsRequest(resource: Resource, metrics: string): string {
-  return `{"resourceMetrics":[{${resourceText(resource)},"scopeMetrics":[{${
-    scopeText(resource)
-  },"metrics":[${metrics}]}]}]}`;
-}
-
-export function spansRequest(resource: Resource, spans: readonly string[]): string {
-  return `{"resourceSpans":[{${resourceText(resource)},"scopeSpans":[{${
-    scopeText(resource)
-  },"spans":[${spans.join()}]}]}]}`;
-}
-
-function resourceText({ serviceName, version, hostName, instance }: Resource): string {
+/** The body of a request; the items are texts of JSON, joined with commas. */
+export function requestText(
+  kind: "Metrics" | "Spans",
+  { serviceName, version, hostName, instance }: Resource,
+  items: string,
+): string {
   const attributes = [
     attributeText("service.name", serviceName),
     attributeText("service.version", version),
     attributeText("service.instance.id", instance),
     attributeText("host.name", hostName),
   ];
-  return `"resource":{"attributes":[${attributes.join()}]}`;
-}
-
-function scopeText({ version }: Resource): string {
-  return `"scope":${JSON.stringify({ name: "monitor", version })}`;
+  const scope = JSON.stringify({ name: "monitor", version });
+  return `{"resource${kind}":[{"resource":{"attributes":[${attributes}]},"scope${kind}":[{"scope":${scope},` +
+    `"${kind.toLowerCase()}":[${items}]}]}]}`;
 }
 
 const CUMULATIVE = 2;

@@ -38,12 +38,8 @@ export class SpanQueue implements StepReceiver {
   /** Removes runs that were sent; those that were dropped meanwhile are no longer here. */
   sent(runs: readonly RecordedRun[]): void {
     const gone = new Set(runs);
-    let count = 0;
-    for (const run of this.#runs) {
-      if (!gone.has(run)) break;
-      count++;
-    }
-    this.#remove(count);
+    const end = this.#runs.findIndex((run) => !gone.has(run));
+    this.#remove(end < 0 ? this.#runs.length : end);
   }
 
   clear(): void {
