@@ -43,12 +43,8 @@ function renderCharts({ snapshot: { own, nowMs, timeZone }, plainTime }: ItemOpt
     chart("24 h", linesOf(hours.slice(-HOURS_SHOWN)), { ...axis, stepMs: HOUR_MS, words: [11, 16] }),
     chart("7 d", linesOf(hours), { ...axis, stepMs: HOUR_MS, words: [5, 10] }),
     chart(`${DAYS_SHOWN} d`, linesOf(days), { ...axis, stepMs: DAY_MS, words: [5, 10] }),
-  ].filter((one) => !one.isEmpty);
-  return section(
-    "durations",
-    "Response times",
-    charts.length === 0 ? markup`` : markup`<div class=charts>${charts}</div>`,
-  );
+  ];
+  return chartSection("durations", "Response times", charts);
 }
 
 /** Renders a chart of each measured value; each point is the percentiles of an hour, its lowest and its highest value. */
@@ -59,12 +55,13 @@ function renderMeasured({ snapshot: { own, nowMs, timeZone }, plainTime }: ItemO
       .map((line) => ({ name: line, values: hours.map((hour) => hour?.[line] ?? null) }));
     const lines = [...linesOf(hours.map((hour) => hour?.percentiles ?? null)), ...range];
     return chart(`${truncate(name, TEXT_MAX.note)}, 7 d`, lines, axis);
-  }).filter((one) => !one.isEmpty);
-  return section(
-    "measured",
-    "Measured values",
-    charts.length === 0 ? markup`` : markup`<div class=charts>${charts}</div>`,
-  );
+  });
+  return chartSection("measured", "Measured values", charts);
+}
+
+function chartSection(id: string, title: string, charts: readonly Markup[]): Markup {
+  const shown = charts.filter(({ isEmpty }) => !isEmpty);
+  return section(id, title, shown.length === 0 ? markup`` : markup`<div class=charts>${shown}</div>`);
 }
 
 function numberText(value: number): string {

@@ -12,7 +12,7 @@ import {
   lastedIn,
   type RunCounts,
 } from "../../state/availability.ts";
-import { type Condition, CONDITIONS, eachCondition, mostUrgentFirst } from "../../domain/condition.ts";
+import { CONDITIONS, eachCondition, mostUrgentFirst } from "../../domain/condition.ts";
 import { MEASURED_MAX, measuredIn } from "../../state/metric_sums.ts";
 import type { CheckRecord, NamedMetricHour, RollupSum, Store } from "../../domain/store.ts";
 import { shownNotifications } from "../outbox_status.ts";
@@ -180,18 +180,15 @@ async function addHistory(
   return {
     ...snapshot,
     checks: whole,
-    ...isOfOneCheck && checks.length === 1 && { own: await gatherOwn(checks, store, snapshot) },
+    ...isOfOneCheck && checks[0] !== undefined &&
+      { own: await gatherOwn(checks[0].check.name, store, nowMs) },
   };
 }
 
 const HOURS_OF_CHART = 7 * 24;
 
-async function gatherOwn(
-  checks: readonly PageCheck[],
-  store: Store | null,
-  { nowMs }: ReportSnapshot,
-) {
-  const names = checks.map(({ check }) => check.name);
+async function gatherOwn(name: string, store: Store | null, nowMs: number) {
+  const names = [name];
   const untilMs = (Math.floor(nowMs / HOUR_MS) + 1) * HOUR_MS;
   const sinceMs = untilMs - HOURS_OF_CHART * HOUR_MS;
   const untilDayMs = (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS;
@@ -203,7 +200,7 @@ async function gatherOwn(
     hours: percentilesBy(hours, { sinceMs, stepMs: HOUR_MS, count: HOURS_OF_CHART }),
     days: percentilesBy(days, { sinceMs: sinceDayMs, stepMs: DAY_MS, count: DAYS_SHOWN }),
     deliveries: await store?.deliveries({ checks: names, sinceMs: 0, untilMs: nowMs }) ?? [],
-    actions: (await Promise.all(names.map((name) => store?.actions(name) ?? []))).flat(),
+    actions: await store?.actions(name) ?? [],
   };
 }
 
@@ -235,9 +232,7 @@ function percentilesBy(
   return Array.from({ length: count }, (_, index) => byStart.get(sinceMs + index * stepMs) ?? null);
 }
 
-type RecordOf = (name: string) => CheckRecord | null;
-
-async function keptRecords(store: Store | null): Promise<RecordOf> {
+async function keptRecords(store: Store | null): Promise<(name: string) => CheckRecord | null> {
   const records = new Map((await store?.records() ?? []).map((record) => [record.name, record]));
   return (name) => records.get(name) ?? null;
 }
@@ -328,7 +323,9 @@ function toDays(sums: readonly RollupSum[], nowMs: number): readonly PageDay[] {
 
 function toSlot(sum: RollupSum | undefined): PageSlot {
   if (sum === undefined) return { highest: null, failedRuns: 0 };
-  return { highest: highestOf(sum) ?? (sum.failedRuns > 0 ? "pending" : null), failedRuns: sum.failedRuns };
+  const { lastedMs, failedRuns } = sum;
+  const highest = HIGHEST_FIRST.find((condition) => lastedMs[condition] > 0);
+  return { highest: highest ?? (failedRuns > 0 ? "pending" : null), failedRuns };
 }
 
 /** Adds the condition to the hours or days since the last run, though it has not lasted until another run. */
@@ -351,7 +348,3 @@ function withPresent<Slot extends PageSlot>(
 }
 
 const HIGHEST_FIRST = CONDITIONS.toReversed();
-
-function highestOf({ lastedMs }: RollupSum): Condition | null {
-  return HIGHEST_FIRST.find((condition) => lastedMs[condition] > 0) ?? null;
-}
