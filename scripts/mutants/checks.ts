@@ -14,8 +14,8 @@ export const CHECKS: FaultyLayer = {
         ],
         [
           "numbers are exact without the unreadable processes",
-          "const result = unreadable.length === 0",
-          "const result = unreadable.length >= 0",
+          "...unreadable.length === 0 ?",
+          "...unreadable.length >= 0 ?",
         ],
       ],
     },

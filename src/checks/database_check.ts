@@ -5,7 +5,7 @@
 import type { CheckResult } from "../domain/check.ts";
 import type { ObserveContext, ParameterProblem, TargetWord } from "../domain/check_kind.ts";
 import type { Connection, ConnectionTarget } from "../domain/connections.ts";
-import type { JsonExpectation } from "../domain/generated/config.ts";
+import type { MysqlQueryParameters } from "../domain/generated/config.ts";
 import { hostAndPort, permissionsOfServer, type RequiredPermissions } from "../domain/runtime_permissions.ts";
 import { type SqlParameters, sqlParametersOf, type SqlUrl } from "../shared/database_url.ts";
 import { isLoopback } from "../shared/ip_address.ts";
@@ -15,19 +15,7 @@ import { type ConnectionEnd, type ConnectionRun, hasConnected, observeConnection
 import { compareText, formsOf, isAbsenceExpected, show } from "./http/json_comparisons.ts";
 import { nameFor, portSubject } from "./targets.ts";
 
-interface DatabaseParameters {
-  readonly host?: string;
-  readonly port: number;
-  readonly socket?: string;
-  readonly tls?: boolean;
-  readonly serverName?: string;
-  readonly verify?: boolean;
-  readonly caFile?: string;
-  readonly password?: string;
-  readonly value?: JsonExpectation;
-  readonly rows?: JsonExpectation;
-  readonly asWarning: boolean;
-}
+type DatabaseParameters = Omit<MysqlQueryParameters, "username" | "database" | "query">;
 
 interface DatabaseCheck {
   readonly parameters: DatabaseParameters;

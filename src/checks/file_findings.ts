@@ -1,21 +1,16 @@
 /** What the checks of files share: the timeout, why a file can't be read, and limits of its size. */
-import { type CheckResult, checkResult, unknownResult } from "../domain/check.ts";
+import { type CheckOf, type CheckResult, checkResult, unknownResult } from "../domain/check.ts";
 import type { ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
-import type { Condition } from "../domain/condition.ts";
 import { describeSize, exactSize } from "../domain/describe_size.ts";
 import { describeDuration } from "../domain/duration.ts";
+import type { FileParameters } from "../domain/generated/config.ts";
 import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import { UnreadableFileError } from "../shared/regular_file.ts";
 
-interface FileCheck {
-  readonly parameters: { readonly path: string; readonly conditionOnMissing: Condition };
-  readonly timeoutMs: number;
-}
-
 /** Runs `observe` within the timeout of the check, and evaluates its errors. */
 export async function observeFileSystem(
-  { parameters, timeoutMs }: FileCheck,
+  { parameters, timeoutMs }: CheckOf<"file" | "file_timestamp">,
   { system: { clock }, signal }: ObserveContext,
   observe: (signal: AbortSignal) => Promise<CheckResult>,
 ): Promise<CheckResult> {
@@ -34,7 +29,7 @@ export async function observeFileSystem(
 /** Evaluates an error of the file system: a file is missing only if it certainly does not exist. */
 export function evaluateFailure(
   error: unknown,
-  { path, conditionOnMissing }: { readonly path: string; readonly conditionOnMissing: Condition },
+  { path, conditionOnMissing }: Pick<FileParameters, "path" | "conditionOnMissing">,
 ): CheckResult {
   if (error instanceof Deno.errors.NotFound) {
     return checkResult(conditionOnMissing, `"${path}" does not exist`);
@@ -50,10 +45,7 @@ export function unreadable(path: string, reason: string): CheckResult {
   return unknownResult(`cannot read "${path}": ${reason}`);
 }
 
-interface SizeLimits {
-  readonly sizeMinBytes?: number;
-  readonly sizeMaxBytes?: number;
-}
+type SizeLimits = Pick<FileParameters, "sizeMinBytes" | "sizeMaxBytes">;
 
 export function sizeErrors(
   { sizeMinBytes = 0, sizeMaxBytes = Infinity }: SizeLimits,

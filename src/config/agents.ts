@@ -32,16 +32,11 @@ export function withAgentChecks(
   return { ...config, checks: { ...isObject(checks) ? checks : {}, ...Object.fromEntries(added) } };
 }
 
-interface AssignedChecks {
-  readonly checks: readonly Check[];
-  readonly problems: readonly Problem[];
-}
-
 /** Adds to each check of the kind `reported` its agent, and that it depends on the check about that. */
 export function assignAgents(
   checks: readonly Check[],
   agents: Readonly<Record<string, Agent>>,
-): AssignedChecks {
+): { readonly checks: readonly Check[]; readonly problems: readonly Problem[] } {
   const reported = checks.filter(({ kind }) => kind === "reported");
   const names = Object.keys(agents);
   const own = new Map(names.map((agent) => [agentCheckName(agent), agent]));

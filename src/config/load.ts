@@ -351,14 +351,11 @@ function configFiles({ source: { path, label } }: ConfigFile, config: ValidatedF
   return [{ file: path, role: isMain ? "this config itself" : `the included config ${quoteValue(label)}` }];
 }
 
-interface Texts {
-  readonly title?: string;
-  readonly description?: string;
-  readonly runbook?: string;
-}
-
 /** Redacts texts that messages and outputs print without a further check. */
-function redacted<Item extends Texts>(item: Item, redact: Redact): Item {
+function redacted<Item extends Pick<Check, "title" | "description" | "runbook">>(
+  item: Item,
+  redact: Redact,
+): Item {
   const texts = (["title", "description", "runbook"] as const)
     .flatMap((key) => item[key] === undefined ? [] : [[key, redact(item[key])]]);
   return { ...item, ...Object.fromEntries(texts) };

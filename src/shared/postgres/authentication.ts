@@ -1,13 +1,15 @@
 /** How a session proves its user to the server, and the server that it knows the password. */
 import { BodyReader, int32, message, ProtocolError, terminated } from "./protocol.ts";
 
-interface AuthenticationOptions {
+export interface AuthenticationOptions {
+  /** `null`: no password. */
   readonly password: string | null;
   /**
    * Whether other users can neither read the traffic nor be the server. Otherwise the password is not sent in plain
    * text, and the server must prove that it has it.
    */
   readonly isPrivate: boolean;
+  /** Fresh random text. */
   readonly nonce: string;
 }
 

@@ -5,7 +5,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { Connection } from "../../domain/connections.ts";
 import { onAbort } from "../on_abort.ts";
-import { Authentication } from "./authentication.ts";
+import { Authentication, type AuthenticationOptions } from "./authentication.ts";
 import { joinBytes } from "../join_bytes.ts";
 import {
   bindAndExecute,
@@ -30,21 +30,15 @@ export class ConnectionLostError extends Error {
   override readonly name = "ConnectionLostError";
 }
 
-interface StartupOptions {
+interface StartupOptions extends AuthenticationOptions {
   readonly user: string;
   readonly database: string;
-  /** `null`: no password. */
-  readonly password: string | null;
-  /** Whether other users can neither read the traffic nor be the server. */
-  readonly isPrivate: boolean;
   readonly settings: Readonly<Record<string, string>>;
   /** Whether statements are prepared once and used again; a pooler may give each one to another server process. */
   readonly prepare: boolean;
   readonly clock: Clock;
   /** For the whole startup, and for each exchange after it. */
   readonly timeoutMs: number;
-  /** Fresh random text, for authentication. */
-  readonly nonce: string;
   /** The longest response to a statement that is read. @default 128 MiB */
   readonly responseBytesMax?: number;
   readonly signal: AbortSignal;

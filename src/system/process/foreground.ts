@@ -162,13 +162,7 @@ function forwardSignals(child: Deno.ChildProcess): () => void {
   return () => ends.forEach((end) => end());
 }
 
-interface Passing {
-  /** Resolves when no process has the other end open, or our output is closed; never rejects. */
-  readonly ended: Promise<void>;
-  readonly bytes: number;
-  readonly isWriting: boolean;
-  stop(): Promise<void>;
-}
+type Passing = ReturnType<typeof passOn>;
 
 interface PassOptions {
   readonly to: { write(bytes: Uint8Array): Promise<number> };
@@ -177,7 +171,7 @@ interface PassOptions {
   readonly clock: Clock;
 }
 
-function passOn(from: ReadableStream<Uint8Array>, { to, source, tail, clock }: PassOptions): Passing {
+function passOn(from: ReadableStream<Uint8Array>, { to, source, tail, clock }: PassOptions) {
   const reader = from.getReader();
   let bytes = 0;
   let isWriting = false;
@@ -209,6 +203,7 @@ function passOn(from: ReadableStream<Uint8Array>, { to, source, tail, clock }: P
   };
   const ended = passAll().catch(() => {}); // a pipe that fails is a pipe that ended
   return {
+    /** Resolves when no process has the other end open, or our output is closed; never rejects. */
     ended,
     get bytes() {
       return bytes;
@@ -216,7 +211,7 @@ function passOn(from: ReadableStream<Uint8Array>, { to, source, tail, clock }: P
     get isWriting() {
       return isWriting;
     },
-    stop: async () => {
+    stop: async (): Promise<void> => {
       await reader.cancel().catch(() => {});
       await ended;
     },

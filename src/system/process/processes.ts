@@ -178,13 +178,6 @@ async function firstCut(departure: Promise<ChildEnd>, { command, signal, clock }
   }
 }
 
-interface CapturedPipe {
-  /** Resolves when no process has the other end open any more, or after `stop`; never rejects. */
-  readonly ended: Promise<void>;
-  /** Closes our end, even if other processes have the other one open, and returns the kept text. */
-  stop(): Promise<CapturedText>;
-}
-
 /** The number of bytes that are read at full speed; a command that writes more is slowed down. */
 const FULL_SPEED_BYTES_MAX = 64 * 1024 * 1024;
 
@@ -195,7 +188,7 @@ const PAUSE_MS = 1;
 function capturePipe(
   stream: ReadableStream<Uint8Array>,
   { bytesMax, clock }: { readonly bytesMax: number; readonly clock: Clock },
-): CapturedPipe {
+) {
   const reader = stream.getReader();
   const kept: Uint8Array[] = [];
   let keptBytes = 0;
@@ -224,8 +217,10 @@ function capturePipe(
 
   const ended = readToEnd();
   return {
+    /** Resolves when no process has the other end open any more, or after `stop`; never rejects. */
     ended,
-    stop: async () => {
+    /** Closes our end, even if other processes have the other one open, and returns the kept text. */
+    stop: async (): Promise<CapturedText> => {
       await reader.cancel().catch(() => {}); // a pipe that failed
       await ended;
       const truncated = seenBytes > keptBytes;

@@ -62,15 +62,7 @@ export async function readUnverified(
   return connection?.facts ?? null;
 }
 
-interface Attempt {
-  /** Never rejects; when it resolves to `null`, the socket has been ended. */
-  readonly connection: Promise<UnverifiedConnection | null>;
-  /** Returns whether the socket can be closed now without leaking its file descriptor. */
-  canEnd(): boolean;
-  end(): void;
-}
-
-function begin(target: HandshakeTarget, clock: Clock): Attempt {
+function begin(target: HandshakeTarget, clock: Clock) {
   const { address } = target;
   const socket = connect({
     host: withoutBrackets(target.host),
@@ -101,7 +93,13 @@ function begin(target: HandshakeTarget, clock: Clock): Attempt {
     close();
     return null;
   };
-  return { connection: open(), canEnd: () => isTalking, end: () => socket.destroy() };
+  return {
+    /** Never rejects; when it resolves to `null`, the socket has been ended. */
+    connection: open(),
+    /** Returns whether the socket can be closed now without leaking its file descriptor. */
+    canEnd: () => isTalking,
+    end: () => socket.destroy(),
+  };
 }
 
 /** The error listener stays, so that a late error does not crash the process. */
