@@ -56,12 +56,10 @@ function observeGroup(check: CheckOf<"group">, context: ObserveContext): Promise
       highestSeverity([...conditions, "unknown"]);
   };
   const okCount = members.filter(({ condition }) => condition === "ok").length;
-  const expected = okCount >= needed
-    ? ""
-    : `, expected ${needed === checks.length ? "all" : `at least ${needed}`}`;
-  const output = `${okCount} of ${checks.length} ok${inactive === 0 ? "" : `, ${inactive} inactive`}${
-    describeUnconfirmed(members)
-  }${expected}${describeFailing(members)}`;
+  const wish = needed === checks.length ? "all" : `at least ${needed}`;
+  const expected = okCount >= needed ? "" : `, expected ${wish}`;
+  const found = `${okCount} of ${checks.length} ok${inactive === 0 ? "" : `, ${inactive} inactive`}`;
+  const output = `${found}${describeUnconfirmed(members)}${expected}${describeFailing(members)}`;
   const condition = conditionOf(members);
   const group = context.conditionOf?.(check.name) ?? null;
   const mayBeAwaited = awaited(group);

@@ -26,7 +26,7 @@ export const jobKind: CheckKindEntry<"job"> = {
     subjectsOf: ({ name }) => [`job ${name}`],
   },
   errors: (check) => [...findErrors(check)],
-  warnings: findWarnings,
+  warnings: (check) => [...findWarnings(check)],
   // The state that it reads is the monitor's own.
   requiredPermissions: () => ({}),
 };
@@ -247,22 +247,19 @@ function* findErrors({ parameters }: CheckOf<"job">): Generator<ParameterProblem
   }
 }
 
-function findWarnings({ parameters, schedule }: CheckOf<"job">): readonly ParameterProblem[] {
+function* findWarnings({ parameters, schedule }: CheckOf<"job">): Generator<ParameterProblem> {
   const { expectedEveryMs, graceMs, durationMaxMs } = parameters;
   // With cron, a run in progress is not overdue.
-  if (expectedEveryMs === undefined) return [];
+  if (expectedEveryMs === undefined) return;
   const [every, grace] = [exactDuration(expectedEveryMs), exactDuration(graceMs)];
-  const warnings: ParameterProblem[] = [];
   if (!isCron(schedule) && schedule.regularIntervalMs > expectedEveryMs) {
-    const message = `expected_every is ${every} and the check looks every ${
-      exactDuration(schedule.regularIntervalMs)
-    }: a run that fails is not seen when a good one follows before the next look`;
-    warnings.push({ path: ["expected_every"], message });
+    const both = `${every} and the check looks every ${exactDuration(schedule.regularIntervalMs)}`;
+    const reason = "a run that fails is not seen when a good one follows before the next look";
+    yield { path: ["expected_every"], message: `expected_every is ${both}: ${reason}` };
   }
   if (durationMaxMs !== undefined && durationMaxMs > expectedEveryMs + graceMs) {
     const message = `duration_max is ${exactDuration(durationMaxMs)}, expected_every ${every} and grace ` +
       `${grace}: a run that takes so long is overdue before it is too long`;
-    warnings.push({ path: ["duration_max"], message });
+    yield { path: ["duration_max"], message };
   }
-  return warnings;
 }

@@ -140,10 +140,8 @@ function evaluate(
       : pending === null
       ? "the link of the last message still works"
       : `not delivered yet${reason}`;
-    const output = `not proven: ${since} was not confirmed within ${
-      exactDuration(confirmWithinMs)
-    }, ${proof}; ${hint}`;
-    return checkResult(conditionOnUnconfirmed, output);
+    const late = `${since} was not confirmed within ${exactDuration(confirmWithinMs)}`;
+    return checkResult(conditionOnUnconfirmed, `not proven: ${late}, ${proof}; ${hint}`);
   }
   const sentAt = timeText(sentAtMs, times.timeZone);
   const delivery = isSent

@@ -110,9 +110,8 @@ async function readUntilFound(
 ): Promise<string | null> {
   while (!search.found) {
     if (search.isCut) {
-      return `cannot search all of the response for ${quote(expect)}, only its first ${
-        ANSWER_BYTES_MAX / 1024
-      } KiB: ${quote(search.text())}`;
+      const part = `only its first ${ANSWER_BYTES_MAX / 1024} KiB: ${quote(search.text())}`;
+      return `cannot search all of the response for ${quote(expect)}, ${part}`;
     }
     const bytes = await connection.read();
     if (bytes === null) {
@@ -159,10 +158,8 @@ function findWarnings({ parameters }: CheckOf<"tcp_connect">) {
   const { send, expect, tls, port, login, startTls } = parameters;
   const warnings: ParameterProblem[] = [...trustWarnings(parameters)];
   if (expect !== undefined && new TextEncoder().encode(expect).length > ANSWER_BYTES_MAX) {
-    warnings.push({
-      path: ["expect"],
-      message: `is longer than the ${ANSWER_BYTES_MAX / 1024} KiB that are read of a response`,
-    });
+    const message = `is longer than the ${ANSWER_BYTES_MAX / 1024} KiB that are read of a response`;
+    warnings.push({ path: ["expect"], message });
   }
   if (send === "") warnings.push({ path: ["send"], message: "is empty, so nothing is sent" });
   if (!tls && port !== undefined && TLS_PORTS.has(port)) {
@@ -221,11 +218,8 @@ function* findErrors({ parameters }: CheckOf<"tcp_connect">): Generator<Paramete
   yield* trustErrors(parameters);
   const sends = first === "steps" ? steps?.some(({ send }) => send !== undefined) : first !== "expect";
   if (fingerprint !== undefined && first !== "" && sends === true) {
-    yield {
-      path: [first],
-      message:
-        `"${first}" cannot be used with "fingerprint": a server with a copy of the certificate could read it`,
-    };
+    const reason = "a server with a copy of the certificate could read it";
+    yield { path: [first], message: `"${first}" cannot be used with "fingerprint": ${reason}` };
   }
   if (usesTls(parameters)) return;
   for (const key of given) {

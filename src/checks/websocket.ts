@@ -77,9 +77,8 @@ function handshakeOf({ url, headers = {} }: Parameters): string {
     "Sec-WebSocket-Version": "13",
     ...headers,
   };
-  return `GET ${placeOf({ url } as Parameters).path} HTTP/1.1\r\n${
-    Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`).join("")
-  }\r\n`;
+  const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  return `GET ${placeOf({ url } as Parameters).path} HTTP/1.1\r\n${head}\r\n`;
 }
 
 /** Of a run: handshake and messages. */

@@ -261,13 +261,12 @@ export async function findCommands(
         await isCommand(`${directory}/${name}`, system.files).catch(() => false);
       missing.set(name, lack = { denied, isAlongside });
     }
+    const fault = lack.denied === null
+      ? "is not in PATH, expected its full path or one in PATH"
+      : `cannot be looked up: grant --allow-${lack.denied.permission}=${lack.denied.value}`;
     problems.push({
       path,
-      message: `the command ${quoteValue(written)} ${
-        lack.denied === null
-          ? "is not in PATH, expected its full path or one in PATH"
-          : `cannot be looked up: grant --allow-${lack.denied.permission}=${lack.denied.value}`
-      }`,
+      message: `the command ${quoteValue(written)} ${fault}`,
       isLack: true,
       ...(lack.denied !== null && { denied: lack.denied.permission }),
       ...(lack.isAlongside &&

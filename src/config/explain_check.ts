@@ -114,11 +114,7 @@ function* explainValue(value: JsonValue, place: Place, reader: SchemaReader): Ge
     for (const [key, keySchema] of view.keys) {
       const isGiven = key in value;
       const item = isGiven ? value[key] : reader.view(keySchema, undefined).default;
-      const next = {
-        schema: keySchema,
-        origin: isGiven ? origin : "built-in" as const,
-        path: [...path, key],
-      };
+      const next: Place = { schema: keySchema, origin: isGiven ? origin : "built-in", path: [...path, key] };
       const followed = isGiven ? undefined : followedKey(next.path, value);
       if (followed !== undefined) {
         yield { path: describePath(next.path), value: followed, origin: "built-in" };

@@ -16,12 +16,10 @@ export async function findExpressionProblems(items: readonly FormattedValue[]): 
     // A text from a variable or a file is not printed, and the error would quote it.
     const isShown = item.value === item.written;
     const key = `${format} ${text}`;
-    let verdict = validated.get(key);
-    if (verdict === undefined) {
-      verdict = format === "pattern" ? await validatePattern(text) : await validateJsonPath(text);
-      validated.set(key, verdict);
-      steps += verdict.steps;
-    }
+    const verdict = validated.get(key) ??
+      (format === "pattern" ? await validatePattern(text) : await validateJsonPath(text));
+    if (!validated.has(key)) steps += verdict.steps;
+    validated.set(key, verdict);
     if (steps > STEPS_MAX) {
       const message = `is one of regular expressions of more than ${STEPS_MAX} steps, too many for one file`;
       return [...problems, { path: item.path, message }];

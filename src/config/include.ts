@@ -156,13 +156,9 @@ class IncludeReader implements Included {
     this.#directories.add(directory);
     const mode = (await this.#statOf(directory))?.mode ?? 0;
     if ((mode & 0o002) === 0) return;
-    this.warnings.push({
-      ...at,
-      message: `every user of this machine can add files to the directory ${
-        quoteValue(directory)
-      } (permissions ${(mode & 0o777).toString(8)})`,
-      hint: `chmod o-w ${directory}`,
-    });
+    const place = `the directory ${quoteValue(directory)} (permissions ${(mode & 0o777).toString(8)})`;
+    const message = `every user of this machine can add files to ${place}`;
+    this.warnings.push({ ...at, message, hint: `chmod o-w ${directory}` });
   }
 
   async #add(path: string, includer: Source, { at, chain, isMatched }: Way): Promise<void> {

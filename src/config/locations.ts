@@ -58,10 +58,9 @@ export function findUnshared(
     const others = locations?.from.filter((location) => !Object.hasOwn(agents, location)) ?? [];
     if (locations === undefined || others.length <= 1) continue;
     const { place, source } = placeOf(name, fileOf);
-    const message = `has ${others.length} locations, which require a state in PostgreSQL`;
     problems.set(JSON.stringify([source?.label ?? null, ...place]), {
       path: [...place, "from"],
-      message,
+      message: `has ${others.length} locations, which require a state in PostgreSQL`,
       hint: 'set "state": { "postgres": … }, or name one location; others may be agents',
       ...source !== null && { source },
     });

@@ -51,13 +51,8 @@ function describeUnknownName({ path, written }: FormattedValue, options: Channel
   const kind = options.reader.at(options.value, path)?.keys.get("kind");
   const isKind = kind !== undefined && options.reader.view(kind, undefined).enum?.includes(name) === true;
   const channel = `{ "kind": ${isKind ? quoteValue(name) : "…"}, "parameters": { … } }`;
-  return {
-    path,
-    message,
-    hint: isKind
-      ? `write ${channel}`
-      : `define it at the top level: "channels": { ${quoteValue(name)}: ${channel} }`,
-  };
+  const definition = `define it at the top level: "channels": { ${quoteValue(name)}: ${channel} }`;
+  return { path, message, hint: isKind ? `write ${channel}` : definition };
 }
 
 const NAMES_SHOWN_MAX = 8;
@@ -72,10 +67,7 @@ function describeNames(known: readonly string[]): string {
 
 export function warnOfUnusedChannels(
   files: readonly ConfigFile[],
-  { checks, summary }: {
-    readonly checks: readonly Check[];
-    readonly summary: SummarySettings | null;
-  },
+  { checks, summary }: { readonly checks: readonly Check[]; readonly summary: SummarySettings | null },
 ): readonly Problem[] {
   if (checks.length === 0) return [];
   const lists = [...checks, ...summary === null ? [] : [summary]];

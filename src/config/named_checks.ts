@@ -46,8 +46,7 @@ function findCycles(checks: readonly Check[], byName: ReadonlyMap<string, Check>
         const message = `is a cycle: ${describeCircle(path, place)}`;
         // The frame of the name at which the cycle begins has just taken the edge to the next one.
         const { next, dependencyCount } = stack[place] ?? top;
-        const isDependency = next <= dependencyCount;
-        const key = isDependency ? ["depends_on"] : ["parameters", "checks"];
+        const key = next <= dependencyCount ? ["depends_on"] : ["parameters", "checks"];
         problems.push({ path: ["checks", name, ...key], message });
       } else if (!done.has(name) && byName.has(name)) {
         stack.push(frameOf(name, byName));
@@ -65,13 +64,8 @@ const SHOWN_MAX = 8;
 function describeCircle(path: readonly string[], place: number): string {
   const first = path[place] ?? "";
   const left = path.length - place + 1 - SHOWN_MAX;
-  const shown = left > 1
-    ? [
-      ...path.slice(place, place + SHOWN_MAX - 2).map(quoteValue),
-      `… (${left} more) …`,
-      quoteValue(path.at(-1) ?? ""),
-    ]
-    : path.slice(place).map(quoteValue);
+  const all = path.slice(place).map(quoteValue);
+  const shown = left > 1 ? [...all.slice(0, SHOWN_MAX - 2), `… (${left} more) …`, ...all.slice(-1)] : all;
   return [...shown, quoteValue(first)].join(" depends on ");
 }
 

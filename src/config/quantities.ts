@@ -61,9 +61,8 @@ function explainTerm(rest: string, unit: string, isShort: boolean): string {
   if (/^\d+\s*$/.test(rest)) return "has a count without a unit";
   if (unit === "") return "is not a length of time";
   const meant = ABBREVIATIONS[unit.toLowerCase()];
-  return `has the unknown unit ${quoteValue(unit)}${
-    meant === undefined ? "" : ` (did you mean "${meant}"?)`
-  }`;
+  const hint = meant === undefined ? "" : ` (did you mean "${meant}"?)`;
+  return `has the unknown unit ${quoteValue(unit)}${hint}`;
 }
 
 function refuse(problem: string, forms: string): { readonly problem: string } {

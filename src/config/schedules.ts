@@ -47,12 +47,8 @@ function problemsOf(schedule: JsonObject, path: ConfigPath): readonly Problem[] 
   const hasInterval = "regular_interval" in schedule;
   if (!("cron" in schedule)) {
     if (!hasInterval) return [{ path, message: 'missing key "regular_interval" or "cron"' }];
-    if (!("time_zone" in schedule)) return [];
-    return [{
-      path: [...path, "time_zone"],
-      at: "name",
-      message: 'has no effect with "regular_interval", expected it with "cron" only',
-    }];
+    const message = 'has no effect with "regular_interval", expected it with "cron" only';
+    return "time_zone" in schedule ? [{ path: [...path, "time_zone"], at: "name", message }] : [];
   }
   if (!hasInterval) return [];
   return [{

@@ -127,10 +127,8 @@ function findUndecided(
   const { uncertainMs } = sightOf(schedule);
   if (uncertainMs <= budgetMs) return null;
   const permits = `permits ${describeDuration(budgetMs)} in ${describeDuration(objective.windowMs)}`;
-  const outage = `the length of an outage of ${quoteValue(name)} is uncertain by ${
-    describeDuration(uncertainMs)
-  }`;
-  const message = `${permits}, but ${outage}`;
+  const outage = `the length of an outage of ${quoteValue(name)}`;
+  const message = `${permits}, but ${outage} is uncertain by ${describeDuration(uncertainMs)}`;
   // From the last run before an outage to its first, and from its last to the next one.
   const telling = describeDuration(budgetMs / 2);
   return budgetMs < 2 * SECOND_MS

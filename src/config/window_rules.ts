@@ -113,9 +113,8 @@ function findMisplacedKeys(window: JsonObject, form: WindowForm, path: ConfigPat
   }
   const missing = form.required.filter((key) => !(key in window));
   if (missing.length === 0) return [];
-  const message = `missing ${missing.length === 1 ? "key" : "keys"} ${
-    missing.map((key) => `"${key}"`).join(" and ")
-  }`;
+  const keys = missing.map((key) => `"${key}"`).join(" and ");
+  const message = `missing ${missing.length === 1 ? "key" : "keys"} ${keys}`;
   return [{ path, message, hint: missing.length > 1 ? FORMS : undefined }];
 }
 

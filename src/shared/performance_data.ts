@@ -62,9 +62,8 @@ export function readPerformanceData(text: string): {
 
 /** Writes an item as the guidelines want it, its label quoted. The label must be printable, without `=` and `|`. */
 export function formatPerformanceDatum(datum: PerformanceDatum): string {
-  return `'${datum.label.replaceAll("'", "''")}'=${
-    [`${datum.value}${datum.unit}`, ...datum.limits].join(";")
-  }`;
+  const fields = [`${datum.value}${datum.unit}`, ...datum.limits].join(";");
+  return `'${datum.label.replaceAll("'", "''")}'=${fields}`;
 }
 
 /** A number in the only characters that performance data may have: digits, sign and point. */
