@@ -1,4 +1,4 @@
-import { type Condition, highestSeverity } from "../domain/condition.ts";
+import { highestSeverity } from "../domain/condition.ts";
 import { exactSize, roundedSize } from "../domain/describe_size.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { ParameterProblem } from "../domain/check_kind.ts";
@@ -28,11 +28,7 @@ const SIDES = [
   { key: "criticalAbove", condition: "critical", words: "above" },
   { key: "warningBelow", condition: "warning", words: "below" },
   { key: "warningAbove", condition: "warning", words: "above" },
-] as const satisfies readonly {
-  readonly key: keyof Thresholds;
-  readonly condition: Condition;
-  readonly words: "below" | "above";
-}[];
+] as const;
 
 type Side = typeof SIDES[number];
 

@@ -17,41 +17,43 @@ export async function compileExpectation(
   wish: JsonExpectation,
   nowMs: number,
 ): Promise<readonly Comparison[]> {
-  if (typeof wish !== "object" || wish === null || Array.isArray(wish)) {
-    return [equalTo(wish as Exclude<JsonExpectation, JsonExpectationObject>)];
+  return typeof wish !== "object" || wish === null || Array.isArray(wish)
+    ? [equalTo(wish as Exclude<JsonExpectation, JsonExpectationObject>)]
+    : await Array.fromAsync(comparisonsOf(wish as JsonExpectationObject, nowMs));
+}
+
+async function* comparisonsOf(wish: JsonExpectationObject, nowMs: number): AsyncGenerator<Comparison> {
+  const { equals, notEquals, oneOf, matches, contains, length, newerThanMs, aheadMs } = wish;
+  if (equals !== undefined) yield equalTo(equals);
+  if (notEquals !== undefined) {
+    const text = `anything but ${show(notEquals)}`;
+    yield { text, excludes: true, fits: (value) => !isEqual(value, notEquals) };
   }
-  const { equals, notEquals, oneOf, matches, contains, length, newerThanMs, aheadMs, ...bounds } =
-    wish as JsonExpectationObject;
-  return [
-    ...equals === undefined ? [] : [equalTo(equals)],
-    ...notEquals === undefined ? [] : [{
-      text: `anything but ${show(notEquals)}`,
-      excludes: true,
-      fits: (value: unknown) => !isEqual(value, notEquals),
-    }],
-    ...oneOf === undefined ? [] : [{
-      text: `one of ${truncate(oneOf.map(show).join(", "), QUOTED_LENGTH_MAX)}`,
-      fits: (value: unknown) => oneOf.some((one) => isEqual(value, one)),
-    }],
-    ...matches === undefined ? [] : [await matchOf(matches)],
-    ...contains === undefined ? [] : [{
-      text: `a text or list that contains ${show(contains)}`,
-      fits: (value: unknown) => holds(value, contains),
-    }],
-    ...boundsOf(bounds),
-    ...length === undefined ? [] : [{
-      text: `a length of ${typeof length === "number" ? length : describeLimits(length)}`,
-      fits: (value: unknown) => hasLength(value, length),
-    }],
-    ...newerThanMs === undefined ? [] : [{
-      text: `a time within the last ${exactDuration(newerThanMs)}`,
-      fits: (value: unknown) => nowMs - (timeOf(value) ?? -Infinity) <= newerThanMs,
-    }],
-    ...aheadMs === undefined ? [] : [{
-      text: `a time at least ${exactDuration(aheadMs)} ahead`,
-      fits: (value: unknown) => (timeOf(value) ?? 0) - nowMs >= aheadMs,
-    }],
-  ];
+  if (oneOf !== undefined) {
+    const text = `one of ${truncate(oneOf.map(show).join(", "), QUOTED_LENGTH_MAX)}`;
+    yield { text, fits: (value) => oneOf.some((one) => isEqual(value, one)) };
+  }
+  if (matches !== undefined) {
+    const matcher = await createTextMatcher(matches);
+    const text = `a match of ${quote(matches)}`;
+    yield { text, fits: (value) => typeof value === "string" && matcher.test(value) };
+  }
+  if (contains !== undefined) {
+    yield { text: `a text or list that contains ${show(contains)}`, fits: (value) => holds(value, contains) };
+  }
+  yield* boundsOf(wish);
+  if (length !== undefined) {
+    const text = `a length of ${typeof length === "number" ? length : describeLimits(length)}`;
+    yield { text, fits: (value) => hasLength(value, length) };
+  }
+  if (newerThanMs !== undefined) {
+    const text = `a time within the last ${exactDuration(newerThanMs)}`;
+    yield { text, fits: (value) => nowMs - (timeOf(value) ?? -Infinity) <= newerThanMs };
+  }
+  if (aheadMs !== undefined) {
+    const text = `a time at least ${exactDuration(aheadMs)} ahead`;
+    yield { text, fits: (value) => (timeOf(value) ?? 0) - nowMs >= aheadMs };
+  }
 }
 
 /**
@@ -86,14 +88,6 @@ export function isAbsenceExpected(wish: JsonExpectation): wish is JsonExpectatio
 
 function equalTo(wanted: JsonValue): Comparison {
   return { text: show(wanted), fits: (value) => isEqual(value, wanted) };
-}
-
-async function matchOf(pattern: string): Promise<Comparison> {
-  const matcher = await createTextMatcher(pattern);
-  return {
-    text: `a match of ${quote(pattern)}`,
-    fits: (value) => typeof value === "string" && matcher.test(value),
-  };
 }
 
 function* boundsOf({ lessThan, greaterThan, atLeast, atMost }: JsonExpectationObject) {

@@ -108,7 +108,7 @@ function withoutBlanks(value: string): string {
 }
 
 /** The value of a header, those of a repeated one joined; `null`: it is not there. */
-export function headerOf({ fields }: ResponseHead, name: string): string | null {
+export function headerOf({ fields }: Pick<ResponseHead, "fields">, name: string): string | null {
   const values = fields.filter(([other]) => other === name);
   return values.length === 0 ? null : values.map(([, value]) => value).join(", ");
 }

@@ -195,7 +195,7 @@ class Conversation {
   }
 
   #toRequest(head: RequestHead, read: ReadBody | null): IncomingRequest {
-    const header = (name: string): string | null => headerOf({ ...head, status: 0 }, name);
+    const header = (name: string): string | null => headerOf(head, name);
     return {
       method: head.method,
       target: head.target,
@@ -283,15 +283,14 @@ class ConnectionLostError extends Error {}
 
 /** `null`: the request has no body. */
 function requestBody(head: RequestHead, bytes: ByteReader): ReadBody | null {
-  const asResponse = { ...head, status: 200 };
-  const codings = headerOf(asResponse, "transfer-encoding");
-  const length = headerOf(asResponse, "content-length");
+  const codings = headerOf(head, "transfer-encoding");
+  const length = headerOf(head, "content-length");
   if (codings === null && length === null) return null;
   if (codings !== null && (length !== null || codings.trim().toLowerCase() !== "chunked")) {
     throw new RequestError(400, "expected content-length, or transfer-encoding chunked");
   }
   try {
-    return bodyReader(asResponse, { bytes, method: "POST" });
+    return bodyReader({ ...head, status: 200 }, { bytes, method: "POST" });
   } catch (error) {
     if (!(error instanceof HttpError)) throw error;
     throw new RequestError(400, "the length of the body is malformed");
