@@ -11,7 +11,7 @@ import { lastTime, type Period, periodOf } from "./outages.ts";
 import type { Summary } from "./summarize.ts";
 import { summaryNotification } from "./summary_json.ts";
 
-interface QueueSummaryOptions {
+export interface QueueSummaryOptions {
   readonly settings: SummarySettings;
   /** All checks of the config. */
   readonly checks: readonly Check[];

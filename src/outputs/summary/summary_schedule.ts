@@ -1,29 +1,16 @@
-import type { Sender } from "../../engine/sender.ts";
-import type { Check } from "../../domain/check.ts";
-import type { SharedState } from "../../domain/membership.ts";
+import type { LoadedConfig } from "../../config/load.ts";
 import { StoreError } from "../../domain/store.ts";
-import type { SummarySettings } from "../../domain/channel.ts";
-import type { Log, System } from "../../domain/system.ts";
+import type { Log } from "../../domain/system.ts";
 import { MINUTE_MS } from "../../shared/time_units.ts";
-import type { StateRepository } from "../../state/state_repository.ts";
+import type { QueueSummaryOptions } from "./queue_summary.ts";
 
-/** The part of a config that the summary needs. */
-interface SummaryConfig {
-  /** `null`: none is sent. */
-  readonly summary: SummarySettings | null;
-  readonly checks: readonly Check[];
-}
+type SummaryConfig = Pick<LoadedConfig, "summary" | "checks">;
 
-interface ScheduleOptions {
+interface ScheduleOptions extends Omit<QueueSummaryOptions, "settings" | "checks"> {
   readonly config: SummaryConfig;
-  readonly system: Pick<System, "clock" | "hostName" | "randomId">;
   readonly log: Log;
-  readonly repository: StateRepository;
-  readonly sender: Sender;
   /** Returns whether this process queues the summary: of several members one does. */
   isHere(): boolean;
-  /** The state, if several processes share it. */
-  readonly shared: SharedState | null;
   /** Called with errors that must not happen. */
   onBug(error: unknown): void;
 }
