@@ -2,8 +2,8 @@
 import { missingUserId } from "../domain/runtime_permissions.ts";
 import { COMPANIONS, type PathFacts, type StoreFiles } from "../domain/stores.ts";
 import { StoreError } from "../domain/store.ts";
-import { newerVersion } from "./sql/tables.ts";
-import { APPLICATION_ID, MIGRATIONS, NewerVersionError } from "./sqlite/sqlite_connection.ts";
+import { newerVersion, STEPS } from "./sql/tables.ts";
+import { APPLICATION_ID, NewerVersionError } from "./sqlite/sqlite_connection.ts";
 
 /** A file that is no state that a monitor can have left like this. */
 export class DamagedFileError extends Error {
@@ -62,7 +62,7 @@ export async function inspectHeader(path: string, files: StoreFiles): Promise<vo
     throw refusal(path, "it is a database of another program", "other");
   }
   const version = view.getUint32(USER_VERSION_OFFSET);
-  if (version > MIGRATIONS.length) throw new NewerVersionError(newerVersion(version, MIGRATIONS.length));
+  if (version > STEPS.length) throw new NewerVersionError(newerVersion(version, STEPS.length));
 }
 
 /**

@@ -517,6 +517,10 @@ function added({ name, add }: Pick<Table<never>, "name" | "add">, column: string
   return statement;
 }
 
+/**
+ * The steps from an empty database to the present tables, counted by its version. A released step never changes: a release
+ * replaces the first one by its text, and later changes are new steps.
+ */
 export const STEPS: readonly Migration[] = [
   [...FIRST_TABLES.map(({ create }) => create), ...CREATE_INDEXES],
   [added(CHECKS, "journal"), JOURNAL.create],

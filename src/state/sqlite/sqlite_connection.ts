@@ -111,12 +111,6 @@ export async function openConnection(
 /** Marks a database as one of monitor's ("mntr" in ASCII; SQLite's header, offset 68). Never changes. */
 export const APPLICATION_ID = 0x6d6e7472;
 
-/**
- * The steps from an empty database to the present tables, counted by its version. A released step never changes: a release
- * replaces the first one by its text, and later changes are new steps.
- */
-export const MIGRATIONS: readonly Migration[] = STEPS;
-
 /** A database that a newer monitor has written. */
 export class NewerVersionError extends Error {
   override readonly name = "NewerVersionError";
@@ -128,7 +122,7 @@ export class NewerVersionError extends Error {
  *
  * @throws {NewerVersionError} If it has a version beyond the last step; nothing is touched then.
  */
-export function migrate(connection: SqliteConnection, migrations: readonly Migration[] = MIGRATIONS): void {
+export function migrate(connection: SqliteConnection, migrations: readonly Migration[] = STEPS): void {
   if (versionOf(connection, migrations) === migrations.length) return;
   // DEFERRED because a file's pages can't be laid out for `auto_vacuum` after an IMMEDIATE transaction has begun; the
   // pragma itself acquires the lock for writing. Outside of the transaction, a crash would leave a file without our
@@ -136,7 +130,7 @@ export function migrate(connection: SqliteConnection, migrations: readonly Migra
   connection.transaction(() => {
     connection.run("PRAGMA auto_vacuum = INCREMENTAL");
     const version = versionOf(connection, migrations);
-    const isNew = version === 0 && migrations === MIGRATIONS;
+    const isNew = version === 0 && migrations === STEPS;
     for (const migration of isNew ? [WHOLE] : migrations.slice(version)) {
       for (const statement of migration) connection.run(statement);
     }
@@ -148,7 +142,7 @@ export function migrate(connection: SqliteConnection, migrations: readonly Migra
 /** The version of a database; 0 for an empty one. Throws a {@linkcode NewerVersionError} if it is beyond the last step. */
 export function versionOf(
   connection: SqliteConnection,
-  migrations: readonly Migration[] = MIGRATIONS,
+  migrations: readonly Migration[] = STEPS,
 ): number {
   const version = Number(connection.first("PRAGMA user_version")?.["user_version"]);
   if (version > migrations.length) throw new NewerVersionError(newerVersion(version, migrations.length));

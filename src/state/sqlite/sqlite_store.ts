@@ -4,7 +4,6 @@ import { COMPANIONS, type FileStoreOptions, type OpenedStore, type StoreFiles } 
 import {
   BUSY_TIMEOUT_MS,
   migrate,
-  MIGRATIONS,
   openConnection,
   type SqliteConnection,
   versionOf,
@@ -12,7 +11,7 @@ import {
 import { explaining, isBusy, type Patience, whileBusy } from "./store_failure.ts";
 import { DamagedFileError, inspectEmptyFile, inspectHeader, inspectPlace } from "../state_file.ts";
 import { createDatabaseStore } from "./database_store.ts";
-import { WHOLE } from "../sql/tables.ts";
+import { STEPS, WHOLE } from "../sql/tables.ts";
 
 export interface SqliteStoreOptions extends Pick<FileStoreOptions, "access" | "damage"> {
   readonly files: StoreFiles;
@@ -132,7 +131,7 @@ async function connectToRead(path: string, options: SqliteStoreOptions): Promise
   const { connect = openConnection } = options;
   return await usingOrClosing(await connect(path, { readOnly: true }), (connection) => {
     const version = versionOf(connection);
-    if (version === MIGRATIONS.length) return;
+    if (version === STEPS.length) return;
     throw new StoreError(
       `cannot read state "${path}": it is of the older version ${version}; run the checks once, which updates it`,
       "other",

@@ -3,12 +3,11 @@ import { DatabaseSync } from "node:sqlite";
 import {
   APPLICATION_ID,
   migrate,
-  MIGRATIONS,
   NewerVersionError,
   SqliteConnection,
   versionOf,
 } from "../../../src/state/sqlite/sqlite_connection.ts";
-import { type Migration, RECORDS, ROLLUPS } from "../../../src/state/sql/tables.ts";
+import { type Migration, RECORDS, ROLLUPS, STEPS } from "../../../src/state/sql/tables.ts";
 import { entryOf, NOW_MS, recordOf, updateOf } from "../records.ts";
 import { percentilesOf } from "../../../src/shared/duration_histogram.ts";
 import { HOUR_MS } from "../../../src/shared/time_units.ts";
@@ -25,7 +24,7 @@ const BROKEN: Migration = [
 Deno.test("migrate() migrates an empty database to the present version", () => {
   using connection = openInMemory();
   migrate(connection);
-  assert.equal(versionOf(connection), MIGRATIONS.length);
+  assert.equal(versionOf(connection), STEPS.length);
   assert.equal(connection.first("PRAGMA application_id")?.["application_id"], APPLICATION_ID);
   assert.deepEqual(connection.all("PRAGMA foreign_key_check"), []);
   assert.equal(connection.first("PRAGMA foreign_keys")?.["foreign_keys"], 1);
@@ -35,7 +34,7 @@ Deno.test("migrate() makes of an empty database what all steps make of it", () =
   using connection = openInMemory();
   migrate(connection);
   using stepped = openInMemory();
-  migrate(stepped, [...MIGRATIONS]);
+  migrate(stepped, [...STEPS]);
   assert.deepEqual(schemaOf(connection), schemaOf(stepped));
 });
 
@@ -93,7 +92,7 @@ Deno.test("migrate() leaves the work to another process that migrates at the sam
 Deno.test("migrate() opens a state of the version before the journal, with everything in it", async () => {
   await withStatePath(async (path) => {
     const old = new SqliteConnection(new DatabaseSync(path));
-    migrate(old, MIGRATIONS.slice(0, 1));
+    migrate(old, STEPS.slice(0, 1));
     const record = { ...recordOf("web"), journal: null, durationHistory: null, metricHour: null };
     const columns = RECORDS.columns.replace(", journal, duration_history, metric_hour", ", fresh_runs");
     const values = RECORDS.encode(record).slice(0, -3);
@@ -115,7 +114,7 @@ Deno.test("migrate() opens a state of the version before the journal, with every
 Deno.test("migrate() knows no percentiles of hours that began before histograms", async () => {
   await withStatePath(async (path) => {
     const old = new SqliteConnection(new DatabaseSync(path));
-    migrate(old, MIGRATIONS.slice(0, 4));
+    migrate(old, STEPS.slice(0, 4));
     const known = RECORDS.columns.replace(", duration_history, metric_hour", "");
     old.run(
       `INSERT INTO checks (${known}, fresh_runs) SELECT ${known}, x'' FROM (SELECT 'web' AS name, ` +
