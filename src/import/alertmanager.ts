@@ -5,7 +5,7 @@
  */
 import type * as written from "../domain/generated/written_config.ts";
 import { type ConfigDraft, SourceItem } from "./config_draft.ts";
-import { asText, type Foreign } from "./foreign_value.ts";
+import type { Foreign } from "./foreign_value.ts";
 import { addressesIn, channelOf, emailChannel, type MakeChannel, webhook } from "./message_channels.ts";
 import { intervalText, parseHostAndPort, parsePrometheusDuration } from "./span_text.ts";
 
@@ -28,10 +28,9 @@ export async function readAlertmanager(
   }
   const global = config.object("global");
   const channels = new Map(
-    config.objects("receivers").map((receiver) => [
-      receiver.text("name") ?? "",
-      channelsOf(receiver, global, draft),
-    ]),
+    config.objects("receivers").map((receiver) =>
+      [receiver.text("name") ?? "", channelsOf(receiver, global, draft)] as const
+    ),
   );
   const root = await readRoute(config.object("route"), draft, null);
   return (labels) => {
@@ -67,11 +66,11 @@ async function readRoute(route: Foreign, draft: ConfigDraft, outer: Route | null
   for (const key of ["group_by", "group_wait"]) {
     if (route.has(key)) draft.leaveOut("route", key, "write group in the channel");
   }
-  const equal = route.object("match").entries.map(([name, value]) => `${name}="${asText(value) ?? ""}"`);
-  const similar = route.object("match_re").entries.map(([name, value]) =>
-    `${name}=~"${asText(value) ?? ""}"`
-  );
-  const matchers = [...equal, ...similar, ...route.texts("matchers").flatMap(splitMatchers)];
+  const matchers = [
+    ...Object.entries(route.object("match").toTexts()).map(([name, value]) => `${name}="${value}"`),
+    ...Object.entries(route.object("match_re").toTexts()).map(([name, value]) => `${name}=~"${value}"`),
+    ...route.texts("matchers").flatMap(splitMatchers),
+  ];
   const own = {
     receiver: route.text("receiver") ?? outer?.receiver ?? "",
     // Four hours, unless a route says otherwise.

@@ -76,11 +76,6 @@ async function readAll(
   return read;
 }
 
-interface TargetGroup {
-  readonly targets: readonly string[];
-  readonly labels: Foreign;
-}
-
 async function translateJob(job: Foreign, context: Context): Promise<void> {
   const { draft } = context;
   const name = job.text("job_name") ?? "unnamed";
@@ -93,13 +88,11 @@ async function translateJob(job: Foreign, context: Context): Promise<void> {
     }
   }
   for (const { targets, labels } of await targetGroups(job, name, context)) {
-    for (const target of targets) {
-      translateTarget(target, { ...context, job, name, labels, moduleOfJob });
-    }
+    for (const target of targets) translateTarget(target, { ...context, job, name, labels, moduleOfJob });
   }
 }
 
-async function targetGroups(job: Foreign, name: string, context: Context): Promise<readonly TargetGroup[]> {
+async function targetGroups(job: Foreign, name: string, context: Context) {
   const groups = [...job.objects("static_configs")];
   const patterns = job.objects("file_sd_configs").flatMap((one) => one.texts("files"));
   for (const file of await readAll(patterns, `job "${name}"`, context)) {
@@ -144,10 +137,7 @@ function translateTarget(
     spanOf(global, "scrape_timeout") ?? 10_000;
   draft.addCheck(item.name, {
     title: hiddenIn(target),
-    tags: [name, ...Object.values(own)].filter((tag, index, tags) => tags.indexOf(tag) === index).slice(
-      0,
-      TAGS_MAX,
-    ),
+    tags: [...new Set([name, ...Object.values(own)])].slice(0, TAGS_MAX),
     schedule: { regular_interval: intervalText(intervalMs) },
     timeout: intervalText(Math.min(timeoutMs, intervalMs)),
     ...alertSettings(selecting, { labels: all, intervalMs, item, route }),

@@ -2,7 +2,7 @@
 import type * as written from "../domain/generated/written_config.ts";
 import { type Labels, type Matcher, readMatchers, type Routed, splitMatchers } from "./alertmanager.ts";
 import { type ConfigDraft, SourceItem } from "./config_draft.ts";
-import { asText, type Foreign } from "./foreign_value.ts";
+import type { Foreign } from "./foreign_value.ts";
 import { parsePrometheusDuration, spanText } from "./span_text.ts";
 
 export interface AlertRule {
@@ -32,12 +32,7 @@ export async function readRules(file: Foreign, draft: ConfigDraft): Promise<read
       name,
       ...condition,
       forMs: parsePrometheusDuration(rule.text("for") ?? "0s") ?? 0,
-      labels: {
-        ...Object.fromEntries(
-          rule.object("labels").entries.map(([key, value]) => [key, asText(value) ?? ""]),
-        ),
-        alertname: name,
-      },
+      labels: { ...rule.object("labels").toTexts(), alertname: name },
       annotations: rule.object("annotations"),
       selects: await readMatchers(
         splitMatchers(condition.selector),

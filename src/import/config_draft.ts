@@ -39,26 +39,17 @@ export class ConfigDraft {
   readonly #checks = new Map<string, written.Check>();
   readonly #channels = new Map<string, written.ChannelObject>();
   readonly #leftOut: LeftOut[] = [];
+  readonly checks: ReadonlyMap<string, written.Check> = this.#checks;
+  readonly channels: ReadonlyMap<string, written.ChannelObject> = this.#channels;
+  readonly leftOut: readonly LeftOut[] = this.#leftOut;
   readonly #leftOutIds = new Set<string>();
   #leftOutLength = 0;
   /** Of the parameters of all checks, in characters. */
   #length = 0;
   readonly #variables = new Map<string, string>();
-  readonly #variableByValue = new Map<string, string>();
+  readonly #placeholderBySecret = new Map<string, string>();
   /** How often a name was asked for, so that the next free one is found at once. */
   readonly #uses = new Map<string, number>();
-
-  get checks(): ReadonlyMap<string, written.Check> {
-    return this.#checks;
-  }
-
-  get channels(): ReadonlyMap<string, written.ChannelObject> {
-    return this.#channels;
-  }
-
-  get leftOut(): readonly LeftOut[] {
-    return this.#leftOut;
-  }
 
   /** Adds a check under a name made from that of the source, and returns the name. */
   addCheck(sourceName: string, check: written.Check): string {
@@ -102,26 +93,21 @@ export class ConfigDraft {
   /** Returns a placeholder for a secret, the same for equal ones; a value with a placeholder is returned unchanged. */
   secret(value: string, name: string, source: string): string {
     if (/(?<!\$)\$\{(?:env|file|captured):/.test(value)) return value;
-    let variable = this.#variableByValue.get(value);
-    if (variable === undefined) {
-      variable = this.#nameVariable(name, source);
-      this.#variableByValue.set(value, variable);
-    }
-    return placeholder(variable);
+    const known = this.#placeholderBySecret.get(value) ?? this.#makePlaceholder(name, source);
+    this.#placeholderBySecret.set(value, known);
+    return known;
   }
 
   /** Returns a placeholder for a key of check-ins over HTTP, which the user chooses. */
   pingKey(name: string, item: string): string {
     this.settings.hasCheckIns = true;
-    return placeholder(
-      this.#nameVariable(`${name} ping key`, `a new key of at least 16 characters for ${item}`),
-    );
+    return this.#makePlaceholder(`${name} ping key`, `a new key of at least 16 characters for ${item}`);
   }
 
-  #nameVariable(words: string, source: string): string {
+  #makePlaceholder(words: string, source: string): string {
     const variable = this.#uniqueName(variableName(words), this.#variables);
     this.#variables.set(variable, source);
-    return variable;
+    return `\${env:${variable}}`;
   }
 
   /** Removes a part that the schema rejects, and lists it. Returns whether there was such a part. */
@@ -167,18 +153,11 @@ function withoutCheck(check: written.Check, name: string): written.Check {
   return { ...changed, parameters: { ...parameters, checks } };
 }
 
-function placeholder(variable: string): string {
-  return `\${env:${variable}}`;
-}
-
 function variableName(words: string): string {
-  const name = words.normalize("NFKD").toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_").replaceAll(
-    /^_+|_+$/g,
-    "",
-  );
+  const name = words.normalize("NFKD").toUpperCase()
+    .replaceAll(/[^A-Z0-9]+/g, "_").replaceAll(/^_+|_+$/g, "");
   // The end distinguishes the secrets of an item.
-  const isLong = name.length > NAME_LENGTH_MAX;
-  const short = isLong
+  const short = name.length > NAME_LENGTH_MAX
     ? `${name.slice(0, NAME_LENGTH_MAX - 21)}_${name.slice(-20).replace(/^_+/, "")}`
     : name;
   return /^[A-Z]/.test(short) ? short : `SECRET${short === "" ? "" : `_${short}`}`;
@@ -276,33 +255,25 @@ interface DraftVariable {
   readonly source: string;
 }
 
-export function renderConfig(draft: ConfigDraft): string {
-  return `${JSON.stringify(configOf(draft), null, 2)}\n`;
+export function renderConfig({ settings, channels, checks }: ConfigDraft): string {
+  const { page, hasCheckIns = false, maintenance_windows, connectivity, defaults } = settings;
+  const config = {
+    page,
+    ...(hasCheckIns && { listen: { address: LISTEN_ADDRESS } }),
+    ...(channels.size > 0 && { channels: Object.fromEntries(channels) }),
+    ...{ maintenance_windows, connectivity, defaults },
+    // The keys of a check in the order in which people read them.
+    checks: Object.fromEntries(
+      [...checks].map((
+        [name, { title, kind, parameters, ...rest }],
+      ) => [name, { title, kind, ...rest, parameters }]),
+    ),
+  };
+  return `${JSON.stringify(config, null, 2)}\n`;
 }
 
 /** The URL for check-ins over HTTP. */
 const LISTEN_ADDRESS = "127.0.0.1:9797";
-
-interface WrittenConfig extends Omit<written.Config, "checks"> {
-  readonly checks: Readonly<Record<string, unknown>>;
-}
-
-function configOf({ settings, channels, checks }: ConfigDraft): WrittenConfig {
-  return {
-    ...(settings.page !== undefined && { page: settings.page }),
-    ...(settings.hasCheckIns === true && { listen: { address: LISTEN_ADDRESS } }),
-    ...(channels.size > 0 && { channels: Object.fromEntries(channels) }),
-    ...(settings.maintenance_windows !== undefined && { maintenance_windows: settings.maintenance_windows }),
-    ...(settings.connectivity !== undefined && { connectivity: settings.connectivity }),
-    defaults: settings.defaults,
-    checks: Object.fromEntries([...checks].map(([name, check]) => [name, inOrder(check)])),
-  };
-}
-
-/** The keys of a check in the order in which people read them. */
-function inOrder({ title, kind, parameters, ...rest }: written.Check): unknown {
-  return { title, kind, ...rest, parameters };
-}
 
 export function variablesOf(draft: ConfigDraft): readonly DraftVariable[] {
   const names = renderConfig(draft).matchAll(/(?<!\$)\$\{env:(\w+)\}/g);

@@ -56,6 +56,11 @@ export class Foreign {
     return typeof value === "boolean" ? value : undefined;
   }
 
+  /** Returns the fields as texts; one of another type is empty. */
+  toTexts(): Record<string, string> {
+    return Object.fromEntries(this.entries.map(([name, value]) => [name, asText(value) ?? ""]));
+  }
+
   /** Returns every text of a list. */
   texts(name: string): readonly string[] {
     return asTexts(this.get(name));

@@ -176,10 +176,7 @@ function readAnnouncement(announcement: Foreign, draft: ConfigDraft): written.An
 }
 
 /** Translates a suite into one `http_request` with a step for each endpoint. */
-function translateSuite(
-  suite: Foreign,
-  { providers, draft }: { readonly providers: Providers; readonly draft: ConfigDraft },
-): void {
+function translateSuite(suite: Foreign, { providers, draft }: Context): void {
   const name = suite.text("name") ?? "unnamed";
   const item = new SourceItem(draft, `suite "${name}"`, name);
   const endpoints = suite.objects("endpoints");
@@ -209,16 +206,10 @@ function translateSuite(
   });
 }
 
-interface SuiteContext {
-  readonly values: Foreign;
-  /** Grows with each step. */
-  readonly captured: Set<string>;
-}
-
 function translateStep(
   endpoint: Foreign,
   suite: SourceItem,
-  { values, captured }: SuiteContext,
+  { values, captured }: { readonly values: Foreign; readonly captured: Set<string> },
 ): written.HttpStep | string {
   const name = endpoint.text("name") ?? "step";
   const item = new SourceItem(suite.draft, `${suite.label}, ${name}`, name);

@@ -76,8 +76,7 @@ function httpTarget(source: TargetSource): Target {
   const { endpoint, url, conditions, item } = source;
   const method = endpoint.text("method")?.toUpperCase() ?? "GET";
   const client = endpoint.object("client");
-  const written = endpoint.object("headers").entries;
-  const headers = Object.fromEntries(written.map(([header, value]) => [header, asText(value) ?? ""]));
+  const headers = endpoint.object("headers").toTexts();
   const text = endpoint.body("body");
   const isGraphql = endpoint.boolean("graphql") === true;
   const body = isGraphql ? JSON.stringify({ query: text ?? "" }) : text;
@@ -133,34 +132,19 @@ function tcpTarget(source: TargetSource): Target {
   const place = parseHostAndPort(rest);
   if (place?.port === undefined) return { reason: "the URL has no host and port" };
   const body = endpoint.body("body");
+  const send = body && item.body(body);
   const expect = source.conditions.map(expectedPart).find((part) => part !== null);
   leaveOthers(source, (condition) => expect !== undefined && expectedPart(condition) === expect);
-  return {
-    kind: "tcp_connect",
-    parameters: {
-      host: place.host,
-      port: place.port,
-      ...(body !== undefined && { send: item.body(body) }),
-      ...(expect !== undefined && { expect }),
-    },
-  };
+  return { kind: "tcp_connect", parameters: { host: place.host, port: place.port, send, expect } };
 }
 
 function grpcTarget(source: TargetSource): Target {
   const place = parseHostAndPort(source.rest);
   if (place?.port === undefined) return { reason: "the URL has no host and port" };
   leaveOthers(source, () => false);
-  const tls = source.url.startsWith("grpcs:");
-  const isInsecure = tls && source.endpoint.object("client").boolean("insecure") === true;
-  return {
-    kind: "grpc_health",
-    parameters: {
-      host: place.host,
-      port: place.port,
-      ...(tls && { tls }),
-      ...(isInsecure && { verify: false }),
-    },
-  };
+  const tls = source.url.startsWith("grpcs:") || undefined;
+  const verify = tls && source.endpoint.object("client").boolean("insecure") ? false : undefined;
+  return { kind: "grpc_health", parameters: { host: place.host, port: place.port, tls, verify } };
 }
 
 function websocketTarget(source: TargetSource): Target {
@@ -170,9 +154,7 @@ function websocketTarget(source: TargetSource): Target {
     ? undefined
     : source.conditions.map(expectedPart).find((part) => part !== null);
   leaveOthers(source, (condition) => expect !== undefined && expectedPart(condition) === expect);
-  const headers = Object.fromEntries(
-    endpoint.object("headers").entries.map(([header, value]) => [header, asText(value) ?? ""]),
-  );
+  const headers = endpoint.object("headers").toTexts();
   const isInsecure = endpoint.object("client").boolean("insecure") === true && /^wss:/i.test(url);
   return {
     kind: "websocket",
@@ -245,9 +227,7 @@ function dnsTarget(source: TargetSource): Target {
   if (name === undefined) return { reason: "dns.query-name is missing" };
   const place = parseHostAndPort(rest);
   const isAddress = place !== null && canonicalAddress(place.host) !== null;
-  if (!isAddress) {
-    item.leaveOut("url", "server must be an IP address; the resolver of the machine is used");
-  }
+  if (!isAddress) item.leaveOut("url", "server must be an IP address; the resolver of the machine is used");
   const server = isAddress ? `${place.host}${place.port === undefined ? "" : `:${place.port}`}` : undefined;
   const isValue = ({ left, operator, right }: GatusCondition) =>
     left === "[BODY]" && operator === "==" && !/^(?:pat|any)\(/.test(right);

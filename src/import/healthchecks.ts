@@ -15,11 +15,8 @@ export const healthchecksImporter: Importer = {
     const readCron = createCronReader();
     for (const check of checks) translateCheck(check, { draft, readCron });
     if (checks.some((check) => check.text("channels") !== undefined)) {
-      draft.leaveOut(
-        "integrations",
-        null,
-        "the API does not show their settings; write channels and defaults",
-      );
+      const reason = "the API does not show their settings; write channels and defaults";
+      draft.leaveOut("integrations", null, reason);
     }
   },
 };

@@ -120,7 +120,8 @@ class Service {
   translate(): readonly string[] {
     const translate = SERVICES[this.#type];
     if (translate === undefined) {
-      this.#item.leaveOut(null, LEFT_OUT[this.#type] ?? "no counterpart; use a script check");
+      const way = this.#type === "fifo" ? "use a script check" : "no counterpart; use a script check";
+      this.#item.leaveOut(null, way);
       return [];
     }
     translate(this);
@@ -138,6 +139,12 @@ class Service {
     this.#item.leaveOut(test.shown, reason);
   }
 
+  /** Adds the check of a test, or lists why there is none. */
+  translateTest(check: MonitCheck | string, test: Test): void {
+    if (typeof check === "string") this.leave(test, check);
+    else this.add(check, test);
+  }
+
   /** Adds a check; a second one of the service is named for its test. */
   add(check: MonitCheck, { failures, acts }: Pick<Test, "failures" | "acts">): void {
     const port = "port" in check.parameters ? check.parameters.port : undefined;
@@ -153,17 +160,13 @@ class Service {
   /** Adds the checks of what is in a file; the others stay. */
   addContents(path: string): void {
     for (const test of this.tests.filter(isAboutContent)) {
-      const check = contentCheck(test.tokens, path);
-      if (check === null || typeof check === "string") this.leave(test, check ?? "no counterpart");
-      else this.add(check, test);
+      this.translateTest(contentCheck(test.tokens, path) ?? "no counterpart", test);
     }
   }
 
   addConnections(host: string): void {
     for (const test of this.tests.filter(isConnection)) {
-      const check = connectionCheck(test.tokens, host, this.#item);
-      if (typeof check === "string") this.leave(test, check);
-      else this.add(check, test);
+      this.translateTest(connectionCheck(test.tokens, host, this.#item), test);
     }
   }
 
@@ -192,12 +195,9 @@ class Service {
     acts: boolean,
   ): string | undefined {
     const tested = Object.assign({}, ...own.map(({ found }) => found)) as Partial<Parameters>;
-    const failures = own.map(({ test }) => test.failures)
-      .reduce<Failures | null>(
-        (least, one) => least === null || one.threshold < least.threshold ? one : least,
-        null,
-      );
-    this.add(checkOf(tested), { failures: failures ?? AT_ONCE, acts });
+    const [failures = AT_ONCE] = own.map(({ test }) => test.failures)
+      .sort((one, other) => one.threshold - other.threshold);
+    this.add(checkOf(tested), { failures, acts });
     return this.#keys.at(-1);
   }
 
@@ -237,14 +237,9 @@ class Service {
   }
 
   #listParts(): void {
-    const reasons: Readonly<Record<string, string>> = {
-      not: "write a maintenance window",
-      noalert: "write notifications",
-    };
-    for (const part of this.#parts) {
-      const word = part[0]?.word ?? "";
-      const reason = reasons[word];
-      if (reason !== undefined) this.#item.leaveOut(word === "not" ? "not every" : word, reason);
+    for (const [first] of this.#parts) {
+      if (first?.word === "not") this.#item.leaveOut("not every", "write a maintenance window");
+      if (first?.word === "noalert") this.#item.leaveOut("noalert", "write notifications");
     }
   }
 }
@@ -284,10 +279,6 @@ function isAboutContent({ tokens }: Test): boolean {
   return contentCheck(tokens, "") !== null;
 }
 
-const LEFT_OUT: Readonly<Record<string, string>> = {
-  fifo: "use a script check",
-};
-
 /** Only failures count; `test` prints nothing. */
 const EXISTENCE: Pick<written.ScriptParameters, "exit_code_conditions"> = {
   exit_code_conditions: { "1": "critical", "2": "critical" },
@@ -317,11 +308,7 @@ const SERVICES: Readonly<Record<string, (service: Service) => void>> = {
   host: addHost,
   remote: addHost,
   system: (service) => {
-    for (const test of service.tests) {
-      const check = systemCheck(test.tokens);
-      if (typeof check === "string") service.leave(test, check);
-      else service.add(check, test);
-    }
+    for (const test of service.tests) service.translateTest(systemCheck(test.tokens), test);
   },
   program: addProgram,
 };
@@ -405,8 +392,7 @@ const THRESHOLD = 1;
 function readMonitSettings(statements: readonly MonitStatement[], draft: ConfigDraft) {
   const sets = statements.filter(({ tokens }) => tokens[0]?.word === "set").map(({ tokens }) => tokens);
   const named = (name: string) => sets.filter((tokens) => tokens[1]?.word === name);
-  for (const { tokens } of statements) {
-    const [first, second] = tokens;
+  for (const { tokens: [first, second] } of statements) {
     if (first?.word !== "set" || OWN.includes(second?.word ?? "")) continue;
     draft.leaveOut(`set ${second?.text ?? ""}`, null, REASONS[second?.word ?? ""] ?? "no counterpart");
   }
@@ -447,22 +433,18 @@ function channelMaker(
   const sender = senderIn(format) ?? "monit@localhost";
   return (address) => {
     if (!address.includes("@")) return [];
-    let channel = channels.get(address);
-    if (channel === undefined) {
-      const name = address.split("@")[0] ?? address;
-      channel = draft.addChannel(
-        name,
-        emailChannel({
-          host: server[2]?.text ?? "127.0.0.1",
-          port: port > 0 ? port : 25,
-          username: after(server, "username"),
-          password: after(server, "password"),
-          sender,
-          receivers: [address],
-        }, new SourceItem(draft, "set mailserver", "mailserver")),
-      );
-      channels.set(address, channel);
-    }
+    const channel = channels.get(address) ?? draft.addChannel(
+      address.split("@")[0] ?? address,
+      emailChannel({
+        host: server[2]?.text ?? "127.0.0.1",
+        port: port > 0 ? port : 25,
+        username: after(server, "username"),
+        password: after(server, "password"),
+        sender,
+        receivers: [address],
+      }, new SourceItem(draft, "set mailserver", "mailserver")),
+    );
+    channels.set(address, channel);
     return [channel];
   };
 }

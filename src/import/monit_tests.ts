@@ -249,27 +249,17 @@ function tcpCheck(
   },
   item: SourceItem,
 ): MonitCheck {
-  if (protocol === "redis") {
-    return { kind: "redis_command", parameters: { host, port, ...(isSecure && { tls: true }) } };
-  }
+  const tls = isSecure || undefined;
+  if (protocol === "redis") return { kind: "redis_command", parameters: { host, port, tls } };
   const steps = stepsOf(test, item);
-  const known = steps.length === 0 ? PROTOCOLS[protocol] : undefined;
-  if (!["", "default", "generic"].includes(protocol) && known === undefined && steps.length === 0) {
+  if (steps.length > 0) return { kind: "tcp_connect", parameters: { host, port, tls, steps } };
+  const known = PROTOCOLS[protocol];
+  if (!["", "default", "generic"].includes(protocol) && known === undefined) {
     const other = WITH_LOGIN[protocol];
-    item.leaveOut(
-      `protocol ${protocol}`,
-      `only the connection is checked${other === undefined ? "" : `: write a ${other} check`}`,
-    );
+    const advice = other === undefined ? "" : `: write a ${other} check`;
+    item.leaveOut(`protocol ${protocol}`, `only the connection is checked${advice}`);
   }
-  return {
-    kind: "tcp_connect",
-    parameters: {
-      ...{ host, port },
-      ...(isSecure && { tls: true }),
-      ...(known !== undefined && { protocol: known }),
-      ...(steps.length > 0 && { steps }),
-    },
-  };
+  return { kind: "tcp_connect", parameters: { host, port, tls, protocol: known } };
 }
 
 /** `send` and `expect`, as often as they are given. */

@@ -131,9 +131,7 @@ class Translation {
       group === "*" ? [...this.#hosts.keys()] : [...this.#groups.get(group) ?? []]
     );
     const names = new Set([...this.#expandHosts(service.list("host_name")), ...ofGroups]);
-    for (const left of service.list("host_name")) {
-      if (left.startsWith("!")) names.delete(left.slice(1));
-    }
+    for (const left of service.list("host_name")) if (left.startsWith("!")) names.delete(left.slice(1));
     if (names.size === 0) this.#draft.leaveOut(`service "${description}"`, null, "it has no host");
     for (const name of names) {
       const label = `service "${description}" on "${name}"`;
@@ -146,10 +144,8 @@ class Translation {
       const check = this.#translate(service.text("check_command"), { host, service, item });
       if (check === null) continue;
       const hostCheck = this.#checks.get(name);
-      const key = this.#draft.addCheck(item.name, {
-        ...(hostCheck !== undefined && { depends_on: [hostCheck] }),
-        ...check,
-      });
+      const parent = hostCheck === undefined ? {} : { depends_on: [hostCheck] };
+      const key = this.#draft.addCheck(item.name, { ...parent, ...check });
       this.#checks.set(`${name}\n${description}`, key);
     }
   }

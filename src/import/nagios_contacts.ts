@@ -17,9 +17,7 @@ export interface NagiosNotifying {
 export function readContacts(objects: readonly NagiosObject[], draft: ConfigDraft): NagiosNotifying {
   const channels = new Map<string, string>();
   const periods = new Map(
-    objects.filter(({ type }) => type === "timeperiod").map((
-      period,
-    ) => [period.text("timeperiod_name"), period]),
+    objects.filter(({ type }) => type === "timeperiod").map((one) => [one.text("timeperiod_name"), one]),
   );
   for (const { type, directives } of objects) {
     const name = directives.get("contact_name");
@@ -226,9 +224,7 @@ function gapsOf(ranges: readonly Range[]): readonly string[] {
   const gaps: string[] = [];
   let covered = 0;
   for (const [from, to] of [...ranges, [MINUTES_OF_DAY, MINUTES_OF_DAY] as const]) {
-    if (from > covered) {
-      gaps.push(spanOf([covered, from]));
-    }
+    if (from > covered) gaps.push(spanOf([covered, from]));
     covered = Math.max(covered, to);
   }
   return gaps;
