@@ -104,16 +104,10 @@ function readValue(spec: OptionSpec, value: string | undefined): string | true {
 
 function unknownOption(written: string, specs: readonly OptionSpec[], command: Command): UsageError {
   const replacement = command.replaced?.[written];
-  if (replacement !== undefined) {
-    return new UsageError(`unknown option "${written}" of "${command.name}"`, `use: ${replacement}`);
-  }
   const long = specs.find(({ name }) => written === `-${name}`);
-  const meant = didYouMean(
-    long === undefined ? written : `--${long.name}`,
-    specs.map(({ name }) => `--${name}`),
-  );
+  const meant = didYouMean(long ? `--${long.name}` : written, specs.map(({ name }) => `--${name}`));
   return new UsageError(
     `unknown option "${written}" of "${command.name}"`,
-    meant ?? `see: monitor ${command.name} --help`,
+    replacement === undefined ? meant ?? `see: monitor ${command.name} --help` : `use: ${replacement}`,
   );
 }

@@ -116,15 +116,7 @@ export function writeError(error: unknown, path: string, label = path): unknown 
 }
 
 /** The commands that read no config. A test compares them with the table of commands. */
-const WITHOUT_CONFIG: readonly string[] = [
-  "demo",
-  "init",
-  "import",
-  "state",
-  "schema",
-  "completions",
-  "licenses",
-];
+const WITHOUT_CONFIG: readonly string[] = "demo init import state schema completions licenses".split(" ");
 /** The commands that read a config and no state. */
 const WITHOUT_STATE: readonly string[] = ["add", "discover", "explain", "notify", "rehearse", "validate"];
 const COMMAND = /\bmonitor ([a-z]+)(?![a-z])(?! (?:-c|--config)\b)/g;

@@ -69,7 +69,7 @@ async function locateStateOf(
   return place.path !== null && await system.state.files.look(place.path) !== null ? place : null;
 }
 
-interface KnownState extends AsyncDisposable {
+export interface KnownState extends AsyncDisposable {
   /** `null`: there is none yet. */
   readonly store: Store | null;
   /** Those that run. */

@@ -39,12 +39,8 @@ const EXAMPLE = "monitor history --from 22:00 --to 07:00";
 function readTime(name: "from" | "to", text: string, context: TimeContext): number {
   const ms = parseTime(text, context, { isEnd: name === "to", isPast: name === "from" });
   if (typeof ms === "number") return ms;
-  throw new UsageError(
-    `--${name} is ${quoteValue(text)}, ${
-      ms === null ? `expected a time such as ${TIME_EXAMPLES}` : "a time that does not exist"
-    }`,
-    EXAMPLE,
-  );
+  const problem = ms === null ? `expected a time such as ${TIME_EXAMPLES}` : "a time that does not exist";
+  throw new UsageError(`--${name} is ${quoteValue(text)}, ${problem}`, EXAMPLE);
 }
 
 /** Returns the month of `--month`, up to now; `null`: without the option. */

@@ -30,16 +30,9 @@ export const LIBRARIES: readonly string[] = ["/lib", "/lib64", "/usr/lib", "/usr
 const SETTINGS: readonly string[] = ["/etc/localtime", "/usr/share/zoneinfo", "/etc/passwd", "/etc/group"];
 
 /** The files for resolving names, and the CA certificates of Debian, Fedora and others. */
-const NETWORK_SETTINGS: readonly string[] = [
-  "/etc/resolv.conf",
-  "/etc/hosts",
-  "/etc/nsswitch.conf",
-  "/etc/ssl",
-  "/etc/pki",
-  "/etc/ca-certificates",
-  "/usr/share/ca-certificates",
-  "/usr/local/share/ca-certificates",
-];
+const NETWORK_SETTINGS: readonly string[] =
+  ("/etc/resolv.conf /etc/hosts /etc/nsswitch.conf /etc/ssl /etc/pki /etc/ca-certificates " +
+    "/usr/share/ca-certificates /usr/local/share/ca-certificates").split(" ");
 
 /** The files that the interpreter of a script may require, and the sockets of the system's services. */
 const COMMAND_PLACES = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/run"];

@@ -1,4 +1,4 @@
-import { counted, jsonLine, printable, quote } from "../../shared/text.ts";
+import { counted, firstItems, jsonLine, printable, quote } from "../../shared/text.ts";
 import type { Check } from "../../domain/check.ts";
 import type { OpenConfig } from "../open_config.ts";
 import type { Log, System } from "../../domain/system.ts";
@@ -93,9 +93,7 @@ export function describeDifference({ added, changed, removed, settings = [] }: C
     ? []
     : [`changed ${settings.length === 1 ? "setting" : "settings"} ${settings.map(quote).join(" and ")}`];
   const counts = Object.entries({ added, changed, removed }).map(([word, names]) => {
-    const shown = names.slice(0, NAMES_MAX).map((name) => `"${name}"`);
-    const more = names.length - shown.length;
-    const list = [...shown, ...more > 0 ? [`and ${more} more`] : []].join(", ");
+    const list = firstItems(names.map((name) => `"${name}"`), NAMES_MAX).join(", ");
     return `${names.length} ${word}${list === "" ? "" : ` (${list})`}`;
   });
   return [...counts, ...words].join(", ");

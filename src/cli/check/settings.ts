@@ -38,9 +38,7 @@ export interface CheckCommandSettings {
 export function readCheckSettings(invocation: Invocation): CheckCommandSettings {
   const once = invocation.has("once");
   const due = invocation.has("due");
-  if (due && invocation.text("state") === "none") {
-    throw new UsageError("--due requires a state");
-  }
+  if (due && invocation.text("state") === "none") throw new UsageError("--due requires a state");
   if (due && !once) throw new UsageError("--due requires --once", "monitor check --once --due");
   const format = invocation.choice("format", once ? FORMAT_NAMES : SERVICE_FORMAT_NAMES) ?? null;
   const needsOnce = ["fail-on", "output", "retry-for"].find((name) => invocation.has(name));

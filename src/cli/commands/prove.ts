@@ -144,14 +144,11 @@ function proofJson(proofs: readonly Shown[]): string {
       condition: proof?.result.condition ?? null,
       output: proof?.result.output ?? "",
       noticed: proof?.faults.filter(({ isNoticed }) => isNoticed).length ?? 0,
-      faults: proof?.faults.map(({ name, isNoticed, condition, output, hint, unnoticed }) => ({
-        name,
-        noticed: isNoticed,
-        condition,
-        output,
-        hint,
-        unnoticed,
-      })) ?? [],
+      faults: (proof?.faults ?? []).map((
+        { isNoticed: noticed, name, condition, output, hint, unnoticed },
+      ) => (
+        { name, noticed, condition, output, hint, unnoticed }
+      )),
     })),
   });
 }

@@ -53,9 +53,7 @@ export const reloadCommand: Command = {
     const response = await askService({ command: "reload" }, invocation, system);
     if (!("reload" in response)) throw new OutputError("error" in response ? response.error : "no response");
     const { reload } = response;
-    if (format === "json") {
-      system.stdout.write(jsonDocument({ ...reload, ...plan?.fields }));
-    }
+    if (format === "json") system.stdout.write(jsonDocument({ ...reload, ...plan?.fields }));
     if (!reload.adopted) {
       system.stderr.write(
         `monitor: error: config not reloaded: ${printable(describeFailedReload(reload))}\n`,

@@ -18,7 +18,6 @@ import { locateState } from "../state_location.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import { dependencyNames } from "../../domain/check.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";
-import type { Store } from "../../domain/store.ts";
 import { isExcluded } from "../../engine/channel_filters.ts";
 import { replay } from "../../rehearsal/replay.ts";
 import { acceptedIn, differencesFromSent, type VerifiedNotification } from "../../rehearsal/verify.ts";
@@ -100,16 +99,10 @@ const SETTLED_MS = 10_000;
 
 export const LAST_MS_MAX = 10 * 365 * DAY_MS;
 
-interface VerifyOptions {
-  readonly store: Store | null;
-  readonly lastMs: number;
-  readonly system: System;
-}
-
 /** Prints the differences; returns the exit code. */
 export async function verifyReplay(
   config: LoadedConfig,
-  { store, lastMs, system }: VerifyOptions,
+  { store, lastMs, system }: Parameters<typeof readPast>[1],
 ): Promise<number> {
   const log = await store?.deliveries({ sinceMs: -Infinity, untilMs: Infinity }) ?? [];
   const sentPast = { log, waiting: (await store?.outbox())?.notifications ?? [] };

@@ -253,19 +253,18 @@ function wrapTo(line: string, columns: number | null): readonly string[] {
 function toRow(status: CheckStatus, options: PrettyOptions): TableRow {
   const { nowMs, colors, detailed } = options;
   const { check, record, condition, state } = status;
-  const name = printable(check.title === undefined ? check.name : `${check.name} (${check.title})`);
-  const row = { word: condition.toUpperCase(), paint: conditionPaints(colors)[condition], name, detail: [] };
-  const described = [describeStatus(status, nowMs), ...marks(status, nowMs)].join(" ");
-  if (record === null || record.last === null) return { ...row, duration: "", output: printable(described) };
-  const { last } = record;
-  const { confirmedSinceMs, problemBeganAtMs } = record.condition;
-  const sinceMs = confirmedSinceMs ?? problemBeganAtMs;
-  const since = sinceMs === null ? "" : describeDuration(Math.max(0, nowMs - sinceMs));
+  const last = record?.last ?? null;
+  const { confirmedSinceMs = null, problemBeganAtMs = null } = record?.condition ?? {};
+  const sinceMs = last === null || state !== "current" ? null : confirmedSinceMs ?? problemBeganAtMs;
   return {
-    ...row,
-    duration: state === "current" ? since : "",
-    output: printable(described),
-    detail: detailed ? describeRuns(status, { record, last }, options) : [],
+    word: condition.toUpperCase(),
+    paint: conditionPaints(colors)[condition],
+    name: printable(check.title === undefined ? check.name : `${check.name} (${check.title})`),
+    duration: sinceMs === null ? "" : describeDuration(Math.max(0, nowMs - sinceMs)),
+    output: printable([describeStatus(status, nowMs), ...marks(status, nowMs)].join(" ")),
+    detail: detailed && record !== null && last !== null
+      ? describeRuns(status, { record, last }, options)
+      : [],
   };
 }
 

@@ -24,9 +24,9 @@ import { isoTime, isoTimeOrNull } from "../../shared/json_values.ts";
 import { parseTime, TIME_EXAMPLES, type TimeContext, timeText } from "../../shared/local_time.ts";
 import { jsonDocument, printable } from "../../shared/text.ts";
 import { quoteValue } from "../../config/problem.ts";
-import { textWidth } from "../../shared/wrap.ts";
+import { pad, textWidth } from "../../shared/wrap.ts";
 import { EXIT } from "../exit_code.ts";
-import { openStateOf } from "../known_config.ts";
+import { type KnownState, openStateOf } from "../known_config.ts";
 import { monitorNotes } from "../monitor_status.ts";
 import { type OpenConfig, openConfig } from "../open_config.ts";
 import { locateState } from "../state_location.ts";
@@ -94,7 +94,7 @@ export const whyCommand: Command = {
 /** The deliveries of a check that left the config stay stored for some time. */
 async function unknownCheck(
   name: string,
-  { store, recordOf }: Awaited<ReturnType<typeof openStateOf>>,
+  { store, recordOf }: KnownState,
   timeZone: string,
 ): Promise<UsageError> {
   const quoted = quoteValue(name);
@@ -102,11 +102,8 @@ async function unknownCheck(
   if (last === undefined && recordOf(name) === null) {
     return new UsageError(`the config has no check ${quoted}`, "list the checks with: monitor status");
   }
-  const sent = last === undefined
-    ? "no delivery is stored"
-    : `last to ${quoteValue(last.channelName)}: ${
-      describeDelivery(last, ` at ${timeText(last.atMs, timeZone)}`)
-    }`;
+  const sent = last === undefined ? "no delivery is stored" : `last to ${quoteValue(last.channelName)}: ` +
+    describeDelivery(last, ` at ${timeText(last.atMs, timeZone)}`);
   return new UsageError(
     `the config no longer has the check ${quoted}; ${sent}`,
     "see the rest with: monitor history --deliveries NAME",
@@ -116,10 +113,7 @@ async function unknownCheck(
 async function explainNow(
   check: Check,
   config: OpenConfig,
-  { state: { store, recordOf, monitor }, nowMs }: {
-    readonly state: Awaited<ReturnType<typeof openStateOf>>;
-    readonly nowMs: number;
-  },
+  { state: { store, recordOf, monitor }, nowMs }: { readonly state: KnownState; readonly nowMs: number },
 ): Promise<Why> {
   const { name } = check;
   return gatherWhy(check, {
@@ -134,10 +128,8 @@ async function explainNow(
 function readAt(text: string, { timeZone, nowMs }: TimeContext): number {
   const ms = parseTime(text, { timeZone, nowMs }, { isPast: true });
   if (ms === null) {
-    throw new UsageError(
-      `--at is "${text}", expected a time such as ${TIME_EXAMPLES}`,
-      "monitor why NAME --at 03:10:30",
-    );
+    const message = `--at is "${text}", expected a time such as ${TIME_EXAMPLES}`;
+    throw new UsageError(message, "monitor why NAME --at 03:10:30");
   }
   if (ms === "no such time") throw new UsageError(`--at is "${text}", a time that does not exist`);
   if (ms > nowMs) throw new UsageError(`--at is "${text}", which is in the future`);
@@ -151,10 +143,7 @@ function chooseChannel(channels: Why["channels"], name: string): Why["channels"]
   throw new UsageError(`the check has no channel ${quoteValue(name)}, expected ${names || "none"}`);
 }
 
-function whyText(
-  why: Why,
-  timeZone: string,
-): string {
+function whyText(why: Why, timeZone: string): string {
   const { check, record, known, channels, nowMs, isPast } = why;
   const stale = describeUnknown(why, timeZone);
   const since = record?.condition.confirmedSinceMs ?? null;
@@ -170,17 +159,11 @@ function whyText(
       : since === null || known.condition === "pending"
       ? ""
       : ` since ${timeText(since, timeZone)}`),
-    last === null
-      ? "never ran"
-      : `last run ${
-        last.startedAtMs > nowMs
-          ? `at ${timeText(last.startedAtMs, timeZone)}`
-          : `${describeDuration(nowMs - last.startedAtMs)} ${isPast ? "before" : "ago"}`
-      }: ${last.condition}` +
-        (unconfirmed?.threshold === undefined || unconfirmed.threshold === null
-          ? ""
-          : `, ${unconfirmed.results} of ${unconfirmed.threshold}`) +
-        (last.output === "" ? "" : `: ${last.output}`),
+    last === null ? "never ran" : `last run ${runTime(last.startedAtMs, why, timeZone)}: ${last.condition}` +
+      ((unconfirmed?.threshold ?? null) === null
+        ? ""
+        : `, ${unconfirmed?.results} of ${unconfirmed?.threshold}`) +
+      (last.output === "" ? "" : `: ${last.output}`),
     ...durationsOf(why).map((text) => `duration: ${text}`),
     ...actionsOf(why).map((run) =>
       `action ${quoteValue(run.title)} at ${timeText(run.atMs, timeZone)}: ${describeRun(run)}`
@@ -193,13 +176,20 @@ function whyText(
     ...channels.length === 0 ? ["The check has no notifications."] : [],
     ...channels.flatMap((channel) => {
       const [first = "", ...rest] = describeChannel(channel, options);
-      const pad = " ".repeat(width - textWidth(channel.name));
-      return [`${channel.name}${pad}  ${first}`, ...rest.map((line) => `${" ".repeat(width)}  ${line}`)];
+      return [
+        `${pad(channel.name, width)}  ${first}`,
+        ...rest.map((line) => `${" ".repeat(width)}  ${line}`),
+      ];
     }),
   ];
   return lines.map((line) => `${printable(line)}\n`).join("");
 }
 
+/** The time of a run, which a set clock may have moved into the future. */
+function runTime(startedAtMs: number, { nowMs, isPast }: Why, timeZone: string): string {
+  if (startedAtMs > nowMs) return `at ${timeText(startedAtMs, timeZone)}`;
+  return `${describeDuration(nowMs - startedAtMs)} ${isPast ? "before" : "ago"}`;
+}
 function causeOf({ cause: explained }: Why, timeZone: string): readonly string[] {
   if (explained === null) return [];
   const { cause, suspects } = explained;
@@ -236,10 +226,7 @@ function actionsOf({ check: { action }, record }: Why): readonly (ActionRun & { 
 
 const ACTIONS_SHOWN = 3;
 
-/** The alert that its error budget burns, if there is one. */
-function burningOf(
-  { check, record, nowMs }: Why,
-): readonly (BurnAlert & { readonly text: string })[] {
+function burningOf({ check, record, nowMs }: Why): readonly (BurnAlert & { readonly text: string })[] {
   const alert = record?.condition.burn?.alert ?? null;
   const text = record === null ? "" : describeBurning(check, record.condition, nowMs);
   return alert === null || text === "" ? [] : [{ ...alert, text }];

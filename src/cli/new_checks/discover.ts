@@ -125,9 +125,7 @@ const PROMPT = "add (numbers such as 1 3-5, all, or none): ";
 export async function choose(
   count: number,
   { stdout, terminal }: Pick<System, "stdout" | "terminal">,
-): Promise<
-  readonly number[] | null
-> {
+): Promise<readonly number[] | null> {
   for (;;) {
     stdout.write(PROMPT);
     const line = await terminal.readLine();

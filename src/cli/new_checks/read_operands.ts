@@ -2,7 +2,7 @@ import { nameFor } from "../../checks/targets.ts";
 import { meantWord } from "../../config/foreign_keys.ts";
 import { openSchema } from "../../config/profile_schemas.ts";
 import { pathFromHere } from "../../config/source.ts";
-import type { SchemaReader, SchemaView } from "../../config/schema_view.ts";
+import { isObject, type SchemaReader, type SchemaView } from "../../config/schema_view.ts";
 import type { JsonObject, JsonValue } from "../../config/syntax.ts";
 import type { CheckKind } from "../../domain/check.ts";
 import type { CheckTarget, TargetWord } from "../../domain/check_kind.ts";
@@ -132,13 +132,14 @@ function cronJobOf(text: string): CronJob | null {
 const PATH = /^[./~]/;
 
 function unknownTarget({ text, path }: TargetWord, reader: SchemaReader): UsageError {
-  if (PATH.test(text)) {
-    return new UsageError(`cannot find "${path}"`, "write file_timestamp before a path");
-  }
+  if (PATH.test(text)) return new UsageError(`cannot find "${path}"`, "write file_timestamp before a path");
   const kindHint = hintForKind(text, reader);
   if (kindHint !== null) return new NearlyKind(`unknown target "${text}"`, kindHint);
-  const hint = HINTS.find(({ form }) => form.test(text))?.hint(text) ??
-    "expected a URL, HOST:PORT, a port, a unit, a path, a cron line, or KIND TARGET";
+  const hint = HOST.test(text)
+    ? `expected https://${text}/, ${text}:PORT, or a kind such as ping ${text}`
+    : PLAIN_WORD.test(text)
+    ? `expected ${text}.service, or a kind such as process ${text}`
+    : "expected a URL, HOST:PORT, a port, a unit, a path, a cron line, or KIND TARGET";
   return new UsageError(`unknown target "${text}"`, hint);
 }
 
@@ -151,14 +152,7 @@ function hintForKind(text: string, reader: SchemaReader): string | null {
 }
 
 const PLAIN_WORD = /^[\w-]+$/;
-
-const HINTS: readonly { readonly form: RegExp; hint(text: string): string }[] = [
-  {
-    form: /^[\w-]+(?:\.[\w-]+)+$/,
-    hint: (text) => `expected https://${text}/, ${text}:PORT, or a kind such as ping ${text}`,
-  },
-  { form: PLAIN_WORD, hint: (text) => `expected ${text}.service, or a kind such as process ${text}` },
-];
+const HOST = /^[\w-]+(?:\.[\w-]+)+$/;
 
 async function lookUp(
   text: string,
@@ -271,8 +265,7 @@ export function withParameter(parameters: JsonObject, { path, value }: TypedPara
   const [key = "", ...rest] = path;
   if (rest.length === 0) return { ...parameters, [key]: value };
   const inner = parameters[key];
-  const object = typeof inner === "object" && inner !== null && !Array.isArray(inner) ? inner : {};
-  return { ...parameters, [key]: withParameter(object, { path: rest, value }) };
+  return { ...parameters, [key]: withParameter(isObject(inner) ? inner : {}, { path: rest, value }) };
 }
 
 /** Returns a check as the config has it, without its name. */
