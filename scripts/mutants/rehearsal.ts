@@ -256,7 +256,7 @@ export const REHEARSAL: FaultyLayer = {
       ],
     },
     {
-      file: "src/cli/read_span.ts",
+      file: "src/cli/read_times.ts",
       tests: ["tests/simulation/history_test.ts"],
       faults: [
         ["last night ends with the next morning to come", "timeZone, nowMs: sinceMs }", "timeZone, nowMs }"],

@@ -12,7 +12,7 @@ import type { CheckRecord, Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import type { ShownCheck } from "../engine/check_status.ts";
 import { describeNote, hasOwnEnd, lastingSilences, newSilences } from "../engine/silences.ts";
-import { readDuration } from "./read_duration.ts";
+import { readDuration } from "./read_times.ts";
 import { parseTime, TIME_EXAMPLES, type TimeContext, timeText } from "../shared/local_time.ts";
 import { printable } from "../shared/text.ts";
 import { DAY_MS } from "../shared/time_units.ts";

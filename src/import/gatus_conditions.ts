@@ -24,25 +24,19 @@ export interface GatusCondition {
 const OPERATORS = ["==", "!=", "<=", ">=", ">", "<"] as const;
 type Operator = typeof OPERATORS[number];
 
-const MIRRORED: Readonly<Record<Operator, Operator>> = {
-  "==": "==",
-  "!=": "!=",
-  "<=": ">=",
-  ">=": "<=",
-  ">": "<",
-  "<": ">",
-};
-
 export function parseCondition(text: string): GatusCondition | null {
   const operator = OPERATORS.find((candidate) => text.includes(` ${candidate} `));
   if (operator === undefined) return null;
   const [first = "", second = ""] = text.split(` ${operator} `).map((part) => part.trim());
   const isPlaceholder = (part: string) => /^(?:len\(|has\()?\[/.test(part);
   return !isPlaceholder(first) && isPlaceholder(second)
-    ? { text, left: second, operator: MIRRORED[operator], right: first }
+    ? { text, left: second, operator: mirrored(operator), right: first }
     : { text, left: first, operator, right: second };
 }
 
+function mirrored(operator: Operator): Operator {
+  return operator.replace(/[<>]/, (sign) => sign === "<" ? ">" : "<") as Operator;
+}
 /** An object in the making. */
 type Changing<T> = { -readonly [Key in keyof T]: T[Key] };
 type Response = Changing<written.HttpExpectation>;

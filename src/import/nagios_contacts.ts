@@ -1,5 +1,6 @@
 import { type ConfigDraft, SourceItem } from "./config_draft.ts";
 import type * as written from "../domain/generated/written_config.ts";
+import { asWord } from "./foreign_value.ts";
 import { emailChannel } from "./message_channels.ts";
 import { listOf, type NagiosObject } from "./nagios_objects.ts";
 import { timeOfDay } from "./span_text.ts";
@@ -162,15 +163,8 @@ function windowsOf(
   return windows === null ? {} : { maintenance_windows: windows };
 }
 
-const DAYS = {
-  monday: "mon",
-  tuesday: "tue",
-  wednesday: "wed",
-  thursday: "thu",
-  friday: "fri",
-  saturday: "sat",
-  sunday: "sun",
-} as const;
+const DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+type Day = NonNullable<written.Window["days"]>[number];
 const MINUTES_OF_DAY = 24 * 60;
 const OTHER_DIRECTIVES: readonly string[] = ["timeperiod_name", "alias", "name", "use", "register"];
 
@@ -183,21 +177,21 @@ function weeklyWindows(
   { directives }: NagiosObject,
   spansOf: (ranges: readonly Range[]) => readonly string[],
 ): readonly written.Window[] | null {
-  const isWeekly = [...directives.keys()].every((key) => key in DAYS || OTHER_DIRECTIVES.includes(key));
+  const isWeekly = [...directives.keys()].every((key) =>
+    DAYS.includes(key) || OTHER_DIRECTIVES.includes(key)
+  );
   if (!isWeekly) return null;
-  const daysBySpan = new Map<string, typeof DAYS[keyof typeof DAYS][]>();
-  for (const [name, day] of Object.entries(DAYS)) {
+  const daysBySpan = new Map<string, Day[]>();
+  for (const name of DAYS) {
     const ranges = readRanges(directives.get(name) ?? "");
     if (ranges === null) return null;
     for (const span of spansOf(ranges)) {
-      const days = daysBySpan.get(span);
-      if (days === undefined) daysBySpan.set(span, [day]);
-      else days.push(day);
+      daysBySpan.set(span, [...daysBySpan.get(span) ?? [], asWord<Day>(name.slice(0, 3))]);
     }
   }
   return [...daysBySpan].map(([span, days]) => {
     const [from = "", to = ""] = span.split("-");
-    return { ...(days.length < Object.keys(DAYS).length && { days }), from, to };
+    return { ...(days.length < DAYS.length && { days }), from, to };
   });
 }
 

@@ -22,41 +22,25 @@ export function intervalText(spanMs: number): string {
   return spanText(Math.max(1000, spanMs));
 }
 
-const GO_UNITS: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  "\u00b5s": 1e-3,
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
+/** Units of Go and of Prometheus. */
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ...{ ns: 1e-6, us: 1e-3, "\u00b5s": 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 },
+  ...{ d: 86_400_000, w: 7 * 86_400_000, y: 365 * 86_400_000 },
 };
 
 /** Reads a duration of Go, such as `1h45m30s`; `null` for anything else. */
 export function parseGoDuration(text: string): number | null {
-  if (!/^(?:\d+(?:\.\d+)?(?:ns|us|\u00b5s|ms|s|m|h))+$/.test(text)) return null;
-  let totalMs = 0;
-  for (const [, count = "", unit = ""] of text.matchAll(/(\d+(?:\.\d+)?)(ns|us|\u00b5s|ms|s|m|h)/g)) {
-    totalMs += Number(count) * (GO_UNITS[unit] ?? 0);
-  }
-  return totalMs;
+  return /^(?:\d+(?:\.\d+)?(?:[nu\u00b5m]?s|m|h))+$/.test(text) ? sumOf(text) : null;
 }
-
-const PROMETHEUS_UNITS: Readonly<Record<string, number>> = {
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 7 * 86_400_000,
-  y: 365 * 86_400_000,
-};
 
 /** Reads a duration of Prometheus, such as `1d12h`; `null` for anything else. */
 export function parsePrometheusDuration(text: string): number | null {
-  if (!/^(?:\d{1,15}(?:ms|[smhdwy]))+$/.test(text)) return null;
-  return [...text.matchAll(/(\d+)(ms|[smhdwy])/g)]
-    .reduce((sum, [, count, unit = ""]) => sum + Number(count) * (PROMETHEUS_UNITS[unit] ?? 0), 0);
+  return /^(?:\d{1,15}(?:ms|[smhdwy]))+$/.test(text) ? sumOf(text) : null;
+}
+
+function sumOf(text: string): number {
+  return [...text.matchAll(/([\d.]+)([a-z\u00b5]+)/g)]
+    .reduce((sum, [, count, unit = ""]) => sum + Number(count) * (UNIT_MS[unit] ?? 0), 0);
 }
 
 interface HostAndPort {

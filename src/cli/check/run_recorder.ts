@@ -4,6 +4,7 @@ import type { System } from "../../domain/system.ts";
 import { isLiveMember } from "../../domain/membership.ts";
 import { readServices } from "../../state/read_store.ts";
 import type { OpenConfig } from "../open_config.ts";
+import type { MonitorStatus } from "../../outputs/json/monitor_fields.ts";
 import { configHash, endOf, lastSeenMs } from "../monitor_status.ts";
 
 export interface RunRecorder {
@@ -49,26 +50,25 @@ export function createRunRecorder({ repository, system, lockPath }: RunRecorderO
     alive: () => write({ aliveAtMs: system.clock.wallMs() }),
     reloadFailed: (reason) => write({ failedReload: { atMs: system.clock.wallMs(), reason } }),
     stopped: async (atMs) => {
-      let isLast = false;
-      await unlessUnusable(async () => {
-        isLast = (await readServices(repository.store))?.some(isLiveMember) !== true;
-      });
-      if (isLast) await write({ ended: { state: "stopped", sinceMs: atMs } });
+      const isLast = await unlessUnusable(async () => !hasLiveMember(await readServices(repository.store)));
+      if (isLast === true) await write({ ended: { state: "stopped", sinceMs: atMs } });
     },
   };
 }
 
+function hasLiveMember(members: MonitorStatus["members"]): boolean {
+  return members?.some(isLiveMember) === true;
+}
+
 /** Returns when the service before this process, or the last member, ended; `null`: none did, or the state is unusable. */
 export async function endOfService(store: Store, nowMs: number): Promise<number | null> {
-  let endMs: number | null = null;
-  await unlessUnusable(async () => {
+  return await unlessUnusable(async () => {
     const run = await store.monitorRun();
-    if (run === null || run.mode === "cron") return;
+    if (run === null || run.mode === "cron") return null;
     const members = await readServices(store);
-    if (members?.some(isLiveMember) === true) return;
-    endMs = endOf(run, { records: run.ended === null ? await store.records() : [], members, nowMs });
+    if (hasLiveMember(members)) return null;
+    return endOf(run, { records: run.ended === null ? await store.records() : [], members, nowMs });
   });
-  return endMs;
 }
 
 /** Records that a service, or the last member, died, and when it was last seen: what this single call finds is newer. */
@@ -76,7 +76,7 @@ export async function recordDeath(store: Store): Promise<void> {
   await unlessUnusable(async () => {
     const run = await store.monitorRun();
     if (run === null || run.mode === "cron" || run.ended !== null) return;
-    if ((await readServices(store))?.some(isLiveMember) === true) return;
+    if (hasLiveMember(await readServices(store))) return;
     const sinceMs = lastSeenMs(run, await store.records());
     await store.keepMonitorRun({ ...run, ended: { state: "died", sinceMs } });
   });
@@ -92,7 +92,7 @@ export async function recordCronRun(
   const facts = { ...active, checks: [...active.checks, ...[...left].map((name) => ({ name }))] };
   await unlessUnusable(async () => {
     // Members that run meanwhile are the service.
-    if ((await readServices(store))?.some(isLiveMember) === true) return;
+    if (hasLiveMember(await readServices(store))) return;
     const before = await store.monitorRun();
     const isSame = before?.mode === "cron" && before.configHash === facts.configHash &&
       before.configPath === facts.configPath && before.checks.length === facts.checks.length;
@@ -113,10 +113,7 @@ export async function checksThatLeft(
   store: Pick<Store, "monitorRun">,
   { checks, source }: OpenConfig,
 ): Promise<ReadonlySet<string>> {
-  const run = await store.monitorRun().catch((error) => {
-    if (error instanceof StoreError) return null;
-    throw error;
-  });
+  const run = await unlessUnusable(() => store.monitorRun());
   // Another config may use the same state.
   if (run === null || run.configPath === null || run.configPath !== source.path) return new Set();
   const active = new Set(checks.filter((check) => check.active).map(({ name }) => name));
@@ -137,10 +134,12 @@ function factsOf(config: OpenConfig, nowMs: number) {
   };
 }
 
-async function unlessUnusable(work: () => Promise<void>): Promise<void> {
+/** Returns what some work returns; `null` if the state can't be used. */
+async function unlessUnusable<T>(work: () => Promise<T>): Promise<T | null> {
   try {
-    await work();
+    return await work();
   } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
+    if (error instanceof StoreError) return null;
+    throw error;
   }
 }

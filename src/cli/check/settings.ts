@@ -1,6 +1,6 @@
 import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
 import { type Invocation, UsageError } from "../command_definition.ts";
-import { readDuration } from "../read_duration.ts";
+import { readDuration } from "../read_times.ts";
 import { FAIL_ON_CONDITIONS, type FailOn } from "../exit_code.ts";
 import { type OutputFile, readOutputs } from "../output_files.ts";
 import { type FormatName, FORMATS } from "../formats/registry.ts";

@@ -35,7 +35,7 @@ import { timeText } from "../../shared/local_time.ts";
 import { DAY_MS, durationText } from "../../shared/time_units.ts";
 import type { PastEvent, PastSpan } from "../../outputs/past_events.ts";
 import { isEverything, readSelection, selectChecks } from "../open_config.ts";
-import { readSpan, SPAN_OPTIONS } from "../read_span.ts";
+import { readSpan, SPAN_OPTIONS } from "../read_times.ts";
 import { believableColumns } from "../formats/table.ts";
 import { wrap } from "../../shared/wrap.ts";
 

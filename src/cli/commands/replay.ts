@@ -5,7 +5,7 @@ import { type Command, type Invocation, OPTION, option, UsageError } from "../co
 import { EXIT } from "../exit_code.ts";
 import { openStateOf } from "../known_config.ts";
 import { type OpenConfig, openConfig, openConfigAt } from "../open_config.ts";
-import { readDuration } from "../read_duration.ts";
+import { readDuration } from "../read_times.ts";
 import {
   compareReplays,
   comparisonFields,

@@ -44,7 +44,7 @@ import {
   shortenLines,
   shownNotifications,
 } from "../../outputs/outbox_status.ts";
-import { readDuration } from "../read_duration.ts";
+import { readDuration } from "../read_times.ts";
 import { createColors, wantsColor } from "../terminal.ts";
 import { dueEvent } from "../../condition/condition_state.ts";
 import type { OpenWindow } from "../../engine/maintenance_windows.ts";

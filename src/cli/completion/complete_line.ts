@@ -53,16 +53,14 @@ export async function complete(
   }
   const { command, operands } = typed;
   if (command?.operandKind === undefined || operands.length >= operandsMax(command)) return offer([]);
-  const { operandKind: kind } = command;
-  if (kind === "path") return { offers: "files" };
-  const { first: starts, then, orNames = false } = kind === "check"
-    ? { first: [], then: kind }
-    : "then" in kind
-    ? kind
-    : { first: kind, then: undefined };
-  const first = operands.length === 0 ? starts.map(toCandidate) : [];
-  if (first.length > 0 && !orNames) return offer(first);
-  if (then === undefined) return { offers: "files" };
+  if (command.operandKind === "path") return { offers: "files" };
+  const { operandKind } = command;
+  const firstWords = operandKind === "check" ? [] : "then" in operandKind ? operandKind.first : operandKind;
+  const offersFirst = firstWords.length > 0 && operands.length === 0;
+  const orNames = operandKind !== "check" && "then" in operandKind && operandKind.orNames === true;
+  const first = offersFirst ? firstWords.map(toCandidate) : [];
+  if (offersFirst && !orNames) return offer(first);
+  if (operandKind !== "check" && !("then" in operandKind)) return { offers: "files" };
   const named = await namesIn(typed.options.get("config"), "checks");
   return offer([
     ...first,

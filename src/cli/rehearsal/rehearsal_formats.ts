@@ -51,13 +51,9 @@ function prettyText(rehearsals: readonly TimedRehearsal[], { color }: RunFacts):
 function describe({ channels, isAsExpected }: Rehearsal): string {
   const count = channels.reduce((sum, { sent }) => sum + sent.length, 0);
   if (isAsExpected) return `${counted(count, "message")} as expected`;
-  const missing = countSigns(channels, "-");
-  const unexpected = countSigns(channels, "+");
+  const [missing, unexpected] = (["-", "+"] as const)
+    .map((sign) => channels.flatMap((channel) => textsOf(channel, sign)).length);
   return `${counted(count, "message")}, ${missing} missing, ${unexpected} unexpected`;
-}
-
-function countSigns(channels: readonly RehearsedChannel[], sign: "-" | "+"): number {
-  return channels.flatMap(({ differences }) => differences).filter((one) => one.sign === sign).length;
 }
 
 function testText(format: TestFormat, rehearsals: readonly TimedRehearsal[], facts: RunFacts): string {

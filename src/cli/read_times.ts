@@ -1,5 +1,6 @@
-/** The options of a past span of time: `--from` with `--to`, and `--month`. */
+/** The values of options that are times: a duration, `--from` with `--to`, and `--month`. */
 import { quoteValue } from "../config/problem.ts";
+import { parseIntervalText } from "../config/quantities.ts";
 import type { PastSpan } from "../outputs/past_events.ts";
 import { parseMonth, parseTime, TIME_EXAMPLES, type TimeContext } from "../shared/local_time.ts";
 import { type Invocation, option, type OptionSpec, UsageError } from "./command_definition.ts";
@@ -53,4 +54,17 @@ export function readMonth(invocation: Invocation, { timeZone, nowMs }: TimeConte
   }
   if (span.sinceMs >= nowMs) throw new UsageError(`--month is ${quoteValue(text)}, which is in the future`);
   return { ...span, untilMs: Math.min(span.untilMs, nowMs) };
+}
+
+/** Returns the duration of an option; `null` without the option. */
+export function readDuration(
+  invocation: Invocation,
+  name: string,
+  hintFor: (text: string) => string | undefined = () => undefined,
+): number | null {
+  const text = invocation.text(name);
+  if (text === undefined) return null;
+  const interval = parseIntervalText(text);
+  if ("ms" in interval) return interval.ms;
+  throw new UsageError(`--${name} ${quoteValue(text)} ${interval.problem}`, hintFor(text));
 }
