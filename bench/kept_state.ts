@@ -117,6 +117,7 @@ export function updateOf(
       journal: journalOf(atMs, intervalMs),
       durationHistory: null,
       metricHour: null,
+      metricHistory: null,
     },
     rollup: { atMs, condition, durationMs: 12.5, lastedMs: intervalMs, lasted: condition, failedStreak: 0 },
     change: null,

@@ -15,6 +15,7 @@ const SECTIONS: readonly (readonly [title: string, definition: string])[] = [
   ["`schedule`", "schedule"],
   ["`action`", "action"],
   ["`duration`", "duration_limits"],
+  ["`metrics`", "metric_limits"],
   ["A maintenance window", "window"],
   ["`locations`", "locations"],
   ["An announcement", "announcement"],

@@ -58,6 +58,7 @@ export const CONDITION: FaultyLayer = {
         ["a few slow runs exceed a limit", "if (runs < runsMin) {", "if (runs < 1) {"],
         ["one week shows what is usual", "levels.length < WEEKS_MIN", "levels.length < 1"],
         ["slow runs of long ago exceed a limit", "index > part - PARTS &&", ""],
+        ["values with limits are not counted", "if (value === undefined)", "if (value !== undefined)"],
       ],
     },
     {

@@ -1,5 +1,6 @@
 /**
- * The rule of `duration`: while the runs of a check that are `ok` take too long, an `ok` counts as a `warning`. Pure.
+ * The rule of `duration`: while the runs of a check that are `ok` take too long, an `ok` counts as a `warning`. That of each
+ * of its `metrics` is the same, of a measured value instead of the duration. Pure.
  *
  * A percentile is above a limit if more runs than its share took longer, by nearest rank. These are counted, so the rule is
  * exact. The time of the rule has twelve parts, and the runs of the last twelve count, the present one included. The usual
@@ -7,10 +8,13 @@
  */
 import type { Check } from "../domain/check.ts";
 import { exactDuration } from "../domain/duration.ts";
-import type { CheckRecord, DurationHistory } from "../domain/store.ts";
+import type { CheckRecord, DurationHistory, MetricHistory } from "../domain/store.ts";
 import { durationText, HOUR_MS } from "../shared/time_units.ts";
 
 export type DurationLimits = NonNullable<Check["duration"]>;
+
+/** By the name of the value. */
+export type MetricLimits = NonNullable<Check["metrics"]>;
 
 const PARTS = 12;
 
@@ -29,13 +33,41 @@ interface Limit {
   readonly lack: string;
 }
 
+/** The words for what a rule counts. */
+interface Words {
+  /** In front of each text. */
+  readonly prefix: string;
+  readonly one: string;
+  readonly several: string;
+  /** What those are that count against a limit. */
+  readonly beyond: string;
+  write(limit: number): string;
+}
+
+const OF_DURATIONS: Words = {
+  prefix: "",
+  one: "run",
+  several: "runs",
+  beyond: "took longer",
+  write: exactDuration,
+};
+
+function wordsOf(metric: string): Words {
+  return { prefix: `${metric}: `, one: "value", several: "values", beyond: "were higher", write: String };
+}
+
 /** Always the same ones of a rule, in one order. */
-function limitsAt(limits: DurationLimits, history: DurationHistory | null, nowMs: number): readonly Limit[] {
+function limitsAt(
+  limits: DurationLimits,
+  history: DurationHistory | null,
+  nowMs: number,
+  { prefix, write }: Words = OF_DURATIONS,
+): readonly Limit[] {
   const { p50AboveMs, p95AboveMs, p99AboveMs, slowerThanUsual } = limits;
   const above = (name: string, slowPercent: number, ms: number | undefined): readonly Limit[] =>
     ms === undefined ? [] : [{
-      name: `${name} above ${exactDuration(ms)}`,
-      within: `${name} not above ${exactDuration(ms)}`,
+      name: `${prefix}${name} above ${write(ms)}`,
+      within: `${prefix}${name} not above ${write(ms)}`,
       slowPercent,
       runsMin: Math.max(RUNS_MIN, 100 / slowPercent),
       ms,
@@ -80,9 +112,9 @@ function usualLimit(times: number, history: DurationHistory | null, nowMs: numbe
   };
 }
 
-/** Returns a check for results of the journal, which are as they counted: it has no durations. */
-export function withoutDuration(check: Check): Check {
-  const { duration: _, ...others } = check;
+/** Returns a check for results of the journal, which are as they counted: it has no durations and values. */
+export function withoutLimits(check: Check): Check {
+  const { duration: _, metrics: __, ...others } = check;
   return others;
 }
 
@@ -127,24 +159,27 @@ export function judgeDurations(
   limits: DurationLimits,
   history: DurationHistory | null,
   nowMs: number,
+  words: Words = OF_DURATIONS,
 ): readonly DurationVerdict[] {
   const part = Math.floor(nowMs * PARTS / limits.overMs);
   const parts = history?.parts.filter((one) => isIn(one, part)) ?? [];
   const over = exactDuration(limits.overMs);
-  return limitsAt(limits, history, nowMs).map(({ name, within, slowPercent, runsMin, ms, lack }, index) => {
-    const sum = (column: number): number => parts.reduce((total, one) => total + (one[column] ?? 0), 0);
-    const [runs, slow] = [sum(2 * index + 1), sum(2 * index + 2)];
-    if (ms === null) return { isExceeded: false, text: `${name}: not known, ${lack}` };
-    if (runs < runsMin) {
-      const count = `${runs} ${runs === 1 ? "run" : "runs"} in ${over}`;
-      return { isExceeded: false, text: `${name}: not known, ${count}, ${runsMin} required` };
-    }
-    const isExceeded = 100 * slow > slowPercent * runs;
-    return {
-      isExceeded,
-      text: `${isExceeded ? name : within}: ${slow} of ${runs} runs in ${over} took longer`,
-    };
-  });
+  return limitsAt(limits, history, nowMs, words).map(
+    ({ name, within, slowPercent, runsMin, ms, lack }, index) => {
+      const sum = (column: number): number => parts.reduce((total, one) => total + (one[column] ?? 0), 0);
+      const [runs, slow] = [sum(2 * index + 1), sum(2 * index + 2)];
+      if (ms === null) return { isExceeded: false, text: `${name}: not known, ${lack}` };
+      if (runs < runsMin) {
+        const count = `${runs} ${runs === 1 ? words.one : words.several} in ${over}`;
+        return { isExceeded: false, text: `${name}: not known, ${count}, ${runsMin} required` };
+      }
+      const isExceeded = 100 * slow > slowPercent * runs;
+      return {
+        isExceeded,
+        text: `${isExceeded ? name : within}: ${slow} of ${runs} ${words.several} in ${over} ${words.beyond}`,
+      };
+    },
+  );
 }
 
 /** Returns lines about the durations of a check, for people; none without `duration`. */
@@ -155,6 +190,59 @@ export function describeDurationRule(
 ): readonly string[] {
   if (duration === undefined) return [];
   return judgeDurations(duration, record?.durationHistory ?? null, nowMs).map(({ text }) => text);
+}
+
+// Measured values.
+
+/** Returns the limits of a value as those of durations. */
+export function asDurationLimits(
+  { p50Above, p95Above, p99Above, overMs }: MetricLimits[string],
+): DurationLimits {
+  return {
+    overMs,
+    ...p50Above !== undefined && { p50AboveMs: p50Above },
+    ...p95Above !== undefined && { p95AboveMs: p95Above },
+    ...p99Above !== undefined && { p99AboveMs: p99Above },
+  };
+}
+
+/** Adds the values of an `ok` run to those with limits. */
+export function addMetricValues(
+  limits: MetricLimits,
+  before: MetricHistory | null,
+  { values, nowMs }: { readonly values: ReadonlyMap<string, number>; readonly nowMs: number },
+): MetricHistory {
+  const known = new Map(Object.entries(before ?? {}));
+  return Object.fromEntries(
+    Object.entries(limits).flatMap(([name, one]) => {
+      const history = known.get(name) ?? null;
+      const value = values.get(name);
+      if (value === undefined) return history === null ? [] : [[name, history] as const];
+      return [[name, addDuration(asDurationLimits(one), history, { durationMs: value, nowMs })] as const];
+    }),
+  );
+}
+
+/** Returns what each limit of each value leads to. */
+export function judgeMetrics(
+  limits: MetricLimits,
+  history: MetricHistory | null,
+  nowMs: number,
+): readonly DurationVerdict[] {
+  const known = new Map(Object.entries(history ?? {}));
+  return Object.entries(limits).flatMap(([name, one]) =>
+    judgeDurations(asDurationLimits(one), known.get(name) ?? null, nowMs, wordsOf(name))
+  );
+}
+
+/** Returns lines about the measured values of a check, for people; none without `metrics`. */
+export function describeMetricRules(
+  { metrics }: Pick<Check, "metrics">,
+  record: Pick<CheckRecord, "metricHistory"> | null,
+  nowMs: number,
+): readonly string[] {
+  if (metrics === undefined) return [];
+  return judgeMetrics(metrics, record?.metricHistory ?? null, nowMs).map(({ text }) => text);
 }
 
 // The usual duration of each hour of the week.

@@ -2,7 +2,7 @@ import { alternativesOf, type Check, combinedChecks } from "../domain/check.ts";
 import { isCron, type Schedule } from "../domain/schedule.ts";
 import type { Objective } from "../domain/limits.ts";
 import { errorBudgetMs, sightOf } from "../domain/objective.ts";
-import { runsRequired } from "../condition/duration_rule.ts";
+import { asDurationLimits, runsRequired } from "../condition/duration_rule.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import { holdsCredential, isCredential, isCredentialName } from "./credentials.ts";
 import type { Metrics } from "../domain/generated/config.ts";
@@ -57,7 +57,8 @@ function warnOfSchedules(
   // Their group notifies.
   const grouped = new Set(checks.flatMap(combinedChecks));
   for (const [index, check] of listed.entries()) {
-    const { name, active, schedule, timeoutMs, dependsOn, action, threshold, objective, duration } = check;
+    const { name, active, schedule, timeoutMs, dependsOn, action, threshold, objective } = check;
+    const { duration, metrics } = check;
     const { notifications } = checks[index] ?? check;
     if (notifications.length === 0 && !grouped.has(name)) {
       const message = check.notifications.length === 0
@@ -93,13 +94,20 @@ function warnOfSchedules(
     if (undecided !== null) warn(name, ["objective"], undecided.message, undecided.hint);
     if (isCron(schedule)) continue;
     const { regularIntervalMs, attentiveIntervalMs } = schedule;
-    for (const [key, runs] of duration === undefined ? [] : runsRequired(duration)) {
-      if (runs * regularIntervalMs <= (duration?.overMs ?? 0)) continue;
-      const message =
-        `decides nothing: too few runs in ${exactDuration(duration?.overMs ?? 0)} at an interval of ` +
-        exactDuration(regularIntervalMs);
-      const hint = `"over": ${quoteValue(exactDuration(runs * regularIntervalMs))} or more`;
-      warn(name, ["duration", key], message, hint);
+    const limits = [
+      ...duration === undefined ? [] : [{ path: ["duration"] as const, of: "runs", rule: duration }],
+      ...Object.entries(metrics ?? {}).map(([metric, one]) => ({
+        ...{ path: ["metrics", metric] as const, of: "values", rule: asDurationLimits(one) },
+      })),
+    ];
+    for (const { path, of, rule } of limits) {
+      for (const [key, runs] of runsRequired(rule)) {
+        if (runs * regularIntervalMs <= rule.overMs) continue;
+        const message = `decides nothing: too few ${of} in ${exactDuration(rule.overMs)} at an interval of ` +
+          exactDuration(regularIntervalMs);
+        const hint = `"over": ${quoteValue(exactDuration(runs * regularIntervalMs))} or more`;
+        warn(name, [...path, key], message, hint);
+      }
     }
     if (attentiveIntervalMs > regularIntervalMs) {
       const both = compare(attentiveIntervalMs, regularIntervalMs);

@@ -57,6 +57,9 @@ export interface DurationHistory {
   readonly medians: string;
 }
 
+/** The same of each measured value that has limits, by name: values instead of durations, none of which are usual. */
+export type MetricHistory = Readonly<Record<string, DurationHistory>>;
+
 /**
  * Of each measured value, by name: how often there was one, their total, the lowest and the highest, and their histogram as
  * `src/shared/value_histogram.ts` has it; of an hour that a monitor without histograms wrote to, none, or fewer values.
@@ -99,6 +102,8 @@ export interface CheckRecord {
   readonly seenAtMs: number;
   /** What its `duration` is decided by; `null`: it has none, or has not been ok yet. */
   readonly durationHistory: DurationHistory | null;
+  /** What its `metrics` are decided by; `null`: it has none, or has not been ok yet. */
+  readonly metricHistory: MetricHistory | null;
   /** The values that it measured in the hour of its last run; `null`: none. */
   readonly metricHour: MetricHour | null;
   /** The newest rows of its journal, packed by `src/state/journal.ts`; `null` before the first result. */

@@ -35,6 +35,7 @@ export interface ShownCheck extends
     | "action"
     | "agent"
     | "duration"
+    | "metrics"
   > {
   /** `null` if unknown. */
   readonly kind: string | null;

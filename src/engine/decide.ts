@@ -6,9 +6,9 @@
 import { type Circumstances, review, transition, type Verdict } from "../condition/transition.ts";
 import { conditionBefore, hasProblem, letsRecoveriesPass } from "../condition/condition_state.ts";
 import { asObserved, observedUntil } from "../state/availability.ts";
-import { addMeasured } from "../state/metric_sums.ts";
+import { addMeasured, valuesOf } from "../state/metric_sums.ts";
 import { type Added, addReview, addRun, lastAwaits } from "../state/journal.ts";
-import { addDuration, judgeDurations } from "../condition/duration_rule.ts";
+import { addDuration, addMetricValues, judgeDurations, judgeMetrics } from "../condition/duration_rule.ts";
 import { occurrences } from "../condition/confirm.ts";
 import {
   burnAfter,
@@ -195,7 +195,7 @@ function recordRun(
 ): Decided {
   const { check, situation } = deciding;
   const { nowMs } = situation;
-  const { result, durationHistory } = withDurations(before, run.result, nowMs);
+  const { result, ...histories } = withLimits(before, run.result, nowMs);
   const { isInterrupted } = run;
   const { condition, output, awaits, recoveredAtMs, isSilent, isLate = false } = result;
   const isAfterGap = isSilent || run.isAfterGap;
@@ -207,7 +207,7 @@ function recordRun(
   const judged = { ...run, result };
   const burnt = withBurn(before, judged, state, deciding);
   const record = recordAfter(before, judged, {
-    durationHistory,
+    ...histories,
     state: isActing ? withAction(burnt, nowMs) : burnt,
     nowMs,
   });
@@ -348,7 +348,7 @@ export function keptResult(
 function recordAfter(
   before: CheckRecord,
   { result, lateMs = null, plan }: Run,
-  { state, durationHistory, nowMs }: Pick<CheckRecord, "durationHistory"> & {
+  { state, durationHistory, metricHistory, nowMs }: LimitHistories & {
     readonly state: ConditionState;
     readonly nowMs: number;
   },
@@ -374,6 +374,7 @@ function recordAfter(
     seenAtMs: nowMs,
     journal: before.journal,
     durationHistory,
+    metricHistory,
     metricHour: isRun ? addMeasured(before.metricHour, result, nowMs) : before.metricHour,
   };
 }
@@ -386,23 +387,37 @@ function lastingOf(last: KeptResult | null): Pick<KeptResult, "memory" | "report
   };
 }
 
-/** Returns a result as it counts, by the `duration` of its check, and the durations after it. */
-function withDurations(
+/** What the limits of a check are decided by. */
+type LimitHistories = Pick<CheckRecord, "durationHistory" | "metricHistory">;
+
+/** Returns a result as it counts, by `duration` and `metrics` of its check, and the histories of these after it. */
+function withLimits(
   before: CheckRecord,
   result: Result,
   nowMs: number,
-): { readonly result: Result } & Pick<CheckRecord, "durationHistory"> {
-  const { check, condition, output, durationMs } = result;
-  if (check.duration === undefined) return { result, durationHistory: null };
-  const known = isEdited(check, before) ? null : before.durationHistory;
-  if (condition !== "ok" || !isCountedRun(result, before)) return { result, durationHistory: known };
-  const durationHistory = addDuration(check.duration, known, { durationMs, nowMs });
-  const exceeded = judgeDurations(check.duration, durationHistory, nowMs)
-    .find(({ isExceeded }) => isExceeded);
-  if (exceeded === undefined) return { result, durationHistory };
-  const slow = { condition: "warning", output: joinTexts([exceeded.text, output]) } as const;
-  return { result: { ...result, ...slow }, durationHistory };
+): LimitHistories & { readonly result: Result } {
+  const { check: { duration, metrics }, condition, output, durationMs } = result;
+  if (duration === undefined && metrics === undefined) return { result, ...NO_LIMITS };
+  const known = isEdited(result.check, before) ? NO_LIMITS : before;
+  const counts = condition === "ok" && isCountedRun(result, before);
+  const durationHistory = duration === undefined || !counts
+    ? duration && known.durationHistory || null
+    : addDuration(duration, known.durationHistory, { durationMs, nowMs });
+  const metricHistory = metrics === undefined || !counts
+    ? metrics && known.metricHistory || null
+    : addMetricValues(metrics, known.metricHistory, { values: valuesOf(result), nowMs });
+  const exceeded = counts
+    ? [
+      ...duration === undefined ? [] : judgeDurations(duration, durationHistory, nowMs),
+      ...metrics === undefined ? [] : judgeMetrics(metrics, metricHistory, nowMs),
+    ].find(({ isExceeded }) => isExceeded)
+    : undefined;
+  if (exceeded === undefined) return { result, durationHistory, metricHistory };
+  const warning = { condition: "warning", output: joinTexts([exceeded.text, output]) } as const;
+  return { result: { ...result, ...warning }, durationHistory, metricHistory };
 }
+
+const NO_LIMITS: LimitHistories = { durationHistory: null, metricHistory: null };
 
 function joinTexts(texts: readonly string[]): string {
   return texts.filter((text) => text !== "").join("; ");

@@ -2,7 +2,7 @@
  * Reconstructs the records of checks at a past time: replays each result of their journals, with the silences of that
  * time and the logged deliveries until then.
  */
-import { withoutDuration } from "../condition/duration_rule.ts";
+import { withoutLimits } from "../condition/duration_rule.ts";
 import { isExcluded } from "../engine/channel_filters.ts";
 import { decide, type Decided, NOT_SENT } from "../engine/decide.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
@@ -50,7 +50,7 @@ export class PastRecords {
     const found = name === this.#check.name ? this.#check : running.get(name);
     if (found === undefined) return null;
     // Past reminders are not explained.
-    const check = { ...withoutDuration(found), reminders: false as const };
+    const check = { ...withoutLimits(found), reminders: false as const };
     for (;;) {
       const run = past.runAfter(name, this.#played.get(name)?.lastMs ?? -Infinity);
       if (run === null || run.atMs > atMs) return this.#played.get(name)?.record ?? null;

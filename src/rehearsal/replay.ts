@@ -1,5 +1,5 @@
 /** Replays past results with a config: the messages that it would have sent. */
-import { withoutDuration } from "../condition/duration_rule.ts";
+import { withoutLimits } from "../condition/duration_rule.ts";
 import { ConfiguredChannels, toNotifyingConfig } from "../engine/configured_channels.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { checkResult, combinedChecks } from "../domain/check.ts";
@@ -65,7 +65,7 @@ export async function replay(config: LoadedConfig, options: ReplayOptions): Prom
   const running = all.running.filter((check) =>
     past.has(check.name) || !past.hasReviews && combinedChecks(check).length > 0
   );
-  const notifying = { ...all, running: running.map(withoutDuration) };
+  const notifying = { ...all, running: running.map(withoutLimits) };
   const channels = new ConfiguredChannels(notifying);
   const clock = new VirtualClock(sinceMs, () => options.system.settle());
   let ids = 0;

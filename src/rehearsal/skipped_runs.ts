@@ -31,8 +31,8 @@ export function quietUntilMs(
   moment: Moment,
 ): number {
   const { nowMs } = moment;
-  // Slow runs add up, and so does the time of a burn.
-  if (check.duration !== undefined || mayBurn(check, state)) return nowMs;
+  // Slow runs and high values add up, and so does the time of a burn.
+  if (check.duration !== undefined || check.metrics !== undefined || mayBurn(check, state)) return nowMs;
   if (notification !== null || !isSteady(check, state) || mayActLater(check, state)) return nowMs;
   // That nothing is due of an ok does not depend on the time.
   if (state.confirmed === "ok") return suppressed === null ? Infinity : nowMs;

@@ -19,14 +19,19 @@ const UNMEASURED =
 
 type Measured = Pick<CheckResult, "metrics" | "performanceData">;
 
-/** Returns the measured values of a result by name: metrics, and performance data with its unit, such as `load1` or `/ (MB)`. */
-function measuredValues({ metrics, performanceData }: Measured): readonly (readonly [string, number])[] {
-  const own = Object.entries(metrics).filter(([name]) => !THRESHOLD.test(name) && !UNMEASURED.test(name));
+/** Returns the values of a result by name: metrics, and performance data with its unit, such as `load1` or `/ (MB)`. */
+export function valuesOf({ metrics, performanceData }: Measured): ReadonlyMap<string, number> {
   const data = performanceData === ""
     ? []
     : parsePerformanceData(performanceData).filter(({ unit }) => unit !== "c")
       .map(({ label, value, unit }) => [unit === "" ? label : `${label} (${unit})`, Number(value)] as const);
-  return [...new Map([...own, ...data].filter(([, value]) => Number.isFinite(value)))].slice(0, MEASURED_MAX);
+  return new Map([...Object.entries(metrics), ...data].filter(([, value]) => Number.isFinite(value)));
+}
+
+/** Returns those of them that are kept by hour. */
+function measuredValues({ metrics, performanceData }: Measured): readonly (readonly [string, number])[] {
+  const own = Object.entries(metrics).filter(([name]) => !THRESHOLD.test(name) && !UNMEASURED.test(name));
+  return [...valuesOf({ metrics: Object.fromEntries(own), performanceData })].slice(0, MEASURED_MAX);
 }
 
 /** Adds the values of a result to those of its hour; `null`: it has none, and the hour had none. */

@@ -74,6 +74,7 @@ export function newRecord(name: string, nowMs: number): CheckRecord {
     journal: null,
     durationHistory: null,
     metricHour: null,
+    metricHistory: null,
   };
 }
 

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
-import { addDuration, type DurationLimits, judgeDurations } from "../../src/condition/duration_rule.ts";
-import type { DurationHistory } from "../../src/domain/store.ts";
+import {
+  addDuration,
+  addMetricValues,
+  type DurationLimits,
+  judgeDurations,
+  judgeMetrics,
+} from "../../src/condition/duration_rule.ts";
+import type { DurationHistory, MetricHistory } from "../../src/domain/store.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/shared/time_units.ts";
 import { campaign } from "../../testing/seed.ts";
 
@@ -160,5 +166,26 @@ Deno.test("a clock that is set back loses the counts after it, and nothing else"
   assert.deepEqual(judgeDurations(limits, back, MONDAY_MS).map(({ text }) => text), [
     "p95 above 1 s: not known, 1 run in 1 h, 20 required",
     "3 times slower than usual: not known, on 0 weeks, 2 required",
+  ]);
+});
+
+Deno.test("judgeMetrics() counts the values of each name alone, also below zero", () => {
+  const limits = { offset: { ...HOURLY, p50Above: -5 }, constructor: { ...HOURLY, p95Above: 1 } };
+  const historyOf = (values: readonly number[]) =>
+    values.reduce<MetricHistory | null>((history, offset, index) =>
+      addMetricValues(limits, history, {
+        values: new Map(index % 2 === 0 ? [["offset", offset], ["other", 9]] : [["other", 9]]),
+        nowMs: MONDAY_MS + index * MINUTE_MS,
+      }), null);
+  const texts = (values: readonly number[]) =>
+    judgeMetrics(limits, historyOf(values), MONDAY_MS + HOUR_MS / 2).map(({ text }) => text);
+  const unknown = "constructor: p95 above 1: not known, 0 values in 1 h, 20 required";
+  assert.deepEqual(texts(Array.from({ length: 24 }, () => -4)), [
+    "offset: p50 above -5: 12 of 12 values in 1 h were higher",
+    unknown,
+  ]);
+  assert.deepEqual(texts(Array.from({ length: 24 }, () => -5)), [
+    "offset: p50 not above -5: 0 of 12 values in 1 h were higher",
+    unknown,
   ]);
 });

@@ -166,3 +166,34 @@ simulate("the measured values of a plugin are kept by hour, also across a restar
   },
   until: "22:15",
 });
+
+simulate("a value that is high for some minutes has one warning, until few of an hour's values are", {
+  start: "2026-03-02 20:55",
+  config: {
+    checks: {
+      web: {
+        metrics: { "queue (MB)": { p95_above: 100, over: "1 hour" }, constructor: { p50_above: 1 } },
+        schedule: { regular_interval: "1 minute", attentive_interval: "1 minute" },
+      },
+    },
+  },
+  results: { web: "ok (fine | queue=100MB), 22:00 ok (fine | queue=101MB), 22:10 ok (fine | queue=-5MB)" },
+  actions: {
+    "22:05:30": "kill",
+    "22:06": "start",
+    "22:30": async (world) => {
+      const { stdout } = await world.machine().run("why", "web");
+      assert.match(stdout, /^metric queue \(MB\): p95 above 100: \d+ of \d\d values in 1 h were higher$/m);
+      assert.match(stdout, /^metric constructor: p50 above 1: not known, 0 values in 1 h, 10 required$/m);
+      const history = JSON.parse((await world.machine().run("history", "--format", "json", "web")).stdout);
+      assert.equal(history.metric_limits.length, 2);
+    },
+  },
+  until: "23:59",
+  expect: { chat: ["22:02-22:05 problem web warning", "23:05-23:10 recovery web ok"] },
+  finally: (_world, { messages }) =>
+    assert.match(
+      messages[0]?.items[0]?.output ?? "",
+      /^queue \(MB\): p95 above 100: [34] of \d\d values in 1 h were higher; fine$/,
+    ),
+});

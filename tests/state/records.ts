@@ -69,6 +69,15 @@ export function recordOf(name: string, fields: Partial<CheckRecord> = {}): Check
       levels: [[40, 3], [52, 2]],
       medians: "#~ Z",
     },
+    metricHistory: {
+      load1: {
+        rule: "overMs 3600000,p95AboveMs 4",
+        parts: [[5_000_000, 3, 1]],
+        hour: 0,
+        levels: [],
+        medians: "",
+      },
+    },
     metricHour: { startMs: NOW_MS, sums: { load1: [3, 1.5, 0.25, 1, 18, 402128895, 2, -524287, 1] } },
     journal: journalOf([
       { endedAtMs: NOW_MS - 120_000, condition: "warning", output: "status is 500" },

@@ -7,7 +7,7 @@ import {
   percent,
 } from "../../state/availability.ts";
 import { actionTitle } from "../../condition/action.ts";
-import { describeDurationRule } from "../../condition/duration_rule.ts";
+import { describeDurationRule, describeMetricRules } from "../../condition/duration_rule.ts";
 import { type CheckStatus, describeStale, statusOf } from "../../engine/check_status.ts";
 import { describeAction, describeDelivery, describeOneCause } from "../../outputs/outbox_status.ts";
 import { allChanges } from "../../state/read_store.ts";
@@ -119,11 +119,13 @@ export const historyCommand: Command = {
     const objectives = await readObjectives(store, [shown], { untilMs: span?.untilMs ?? nowMs, ranUntilMs });
     const objective = objectives.get(name) ?? null;
     const durations = describeDurationRule(shown, record, nowMs);
-    const facts = { status, isInConfig, monitor, objective, durations };
+    const metricLimits = describeMetricRules(shown, record, nowMs);
+    const facts = { status, isInConfig, monitor, objective, durations, metricLimits };
     const pieces = format === "json" ? historyJson(history, facts, past) : renderPretty(name, past, {
       notes: presentNotes(facts, { nowMs, hasErrors: error !== null }),
       spans: history.spans,
       durations,
+      metricLimits,
       objective,
       caused: await store.deliveries({ ...sent, haveCause: true }),
       traces: invocation.has("trace"),
@@ -229,6 +231,8 @@ interface PrettyOptions extends Layout {
   readonly objective: ObjectiveResult | null;
   /** The lines of its `duration`. */
   readonly durations: readonly string[];
+  /** The lines of its `metrics`. */
+  readonly metricLimits: readonly string[];
   /** What was sent of it with a common cause, the oldest first. */
   readonly caused: readonly LoggedDelivery[];
   readonly traces: boolean;
@@ -241,7 +245,7 @@ async function* renderPretty(
   { changes, results, deliveries, actions }: Past,
   options: PrettyOptions,
 ): AsyncGenerator<string> {
-  const { notes, spans, objective, span: chosen, timeZone, columns, durations } = options;
+  const { notes, spans, objective, span: chosen, timeZone, columns, durations, metricLimits } = options;
   yield `${printable(name)}\n`;
   for (const note of notes) yield hanging("", printable(note), columns);
   yield "\n";
@@ -253,6 +257,7 @@ async function* renderPretty(
   if (objective !== null) yield hanging("objective  ", describeObjective(objective), columns);
   for (const text of describeMetrics(spans)) yield hanging("", printable(text), columns);
   for (const text of durations) yield hanging("duration       ", printable(text), columns);
+  for (const text of metricLimits) yield hanging("metric         ", printable(text), columns);
   yield* renderChanges(changes, options);
   yield* renderRows("actions on the live page", actions, {
     ...{ timeZone, columns, max: ACTIONS_SHOWN },

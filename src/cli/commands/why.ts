@@ -1,7 +1,7 @@
 import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
 import { actionTitle, describeRun } from "../../condition/action.ts";
 import { describeBurning } from "../../condition/burn.ts";
-import { describeDurationRule } from "../../condition/duration_rule.ts";
+import { describeDurationRule, describeMetricRules } from "../../condition/duration_rule.ts";
 import type { ActionRun, BurnAlert } from "../../domain/condition.ts";
 import { describeCause as describeCommonCause } from "../../channels/describe_item.ts";
 import { unconfirmedOf } from "../../engine/check_status.ts";
@@ -165,6 +165,7 @@ function whyText(why: Why, timeZone: string): string {
         : `, ${unconfirmed?.results} of ${unconfirmed?.threshold}`) +
       (last.output === "" ? "" : `: ${last.output}`),
     ...durationsOf(why).map((text) => `duration: ${text}`),
+    ...metricLimitsOf(why).map((text) => `metric ${text}`),
     ...actionsOf(why).map((run) =>
       `action ${quoteValue(run.title)} at ${timeText(run.atMs, timeZone)}: ${describeRun(run)}`
     ),
@@ -213,6 +214,10 @@ function describeOthers({ failing, unconfirmed }: ExplainedSuspect): string {
   return `${unconfirmed === 1 ? "1 other fails" : `${unconfirmed} others fail`} with it, not confirmed yet`;
 }
 
+function metricLimitsOf({ check, record, nowMs, isPast }: Why): readonly string[] {
+  return isPast ? [] : describeMetricRules(check, record, nowMs);
+}
+
 /** The durations of past runs are not stored. */
 function durationsOf({ check, record, nowMs, isPast }: Why): readonly string[] {
   return isPast ? [] : describeDurationRule(check, record, nowMs);
@@ -255,6 +260,7 @@ function whyJson(why: Why): string {
       ? null
       : { condition: last.condition, output: last.output, started_at: isoTime(last.startedAtMs) },
     durations: durationsOf(why),
+    metric_limits: metricLimitsOf(why),
     actions: actionsOf(why).map((run) => ({
       title: run.title,
       started_at: isoTime(run.atMs),

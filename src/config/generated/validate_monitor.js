@@ -17,7 +17,7 @@ const pattern1 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$", "u");
 const schema25 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
 const schema24 = {"kind":1,"parameters":1,"channel":1,"checks":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1,"common_causes":1,"group":1};
 const schema28 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"duration":1,"locations":1,"notifications":1};
-const schema46 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"duration":1,"locations":1,"notifications":1,"depends_on":1,"action":1,"invert":1,"connectivity":1,"unit":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
+const schema46 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"duration":1,"metrics":1,"locations":1,"notifications":1,"depends_on":1,"action":1,"invert":1,"connectivity":1,"unit":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
 const schema27 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"time_zone":1,"heartbeat":1,"report_to":1,"agents":1,"connectivity":1,"common_causes":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"opentelemetry":1,"listen":1,"channels":1,"summary":1,"checks":1};
 export function validate_type_string_minLength_1(data, instancePath = ""){
 let vErrors = null;
@@ -1382,6 +1382,44 @@ vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "object"}});
 validate_agent.errors = vErrors;
 return vErrors === null;
 }
+export function validate_metric_limits(data, instancePath = ""){
+let vErrors = null;
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((((key0 === "p50_above") || (key0 === "p95_above")) || (key0 === "p99_above")) || (key0 === "over"))){
+vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
+}
+}
+if(data.p50_above !== undefined){
+let data0 = data.p50_above;
+if(!((typeof data0 == "number") && (isFinite(data0)))){
+vErrors = add(vErrors, {instancePath:instancePath+"/p50_above",keyword:"type",params:{type: "number"}});
+}
+}
+if(data.p95_above !== undefined){
+let data1 = data.p95_above;
+if(!((typeof data1 == "number") && (isFinite(data1)))){
+vErrors = add(vErrors, {instancePath:instancePath+"/p95_above",keyword:"type",params:{type: "number"}});
+}
+}
+if(data.p99_above !== undefined){
+let data2 = data.p99_above;
+if(!((typeof data2 == "number") && (isFinite(data2)))){
+vErrors = add(vErrors, {instancePath:instancePath+"/p99_above",keyword:"type",params:{type: "number"}});
+}
+}
+if(data.over !== undefined){
+if(!(validate_interval(data.over, instancePath+"/over"))){
+vErrors = join(vErrors, validate_interval.errors);
+}
+}
+}
+else {
+vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "object"}});
+}
+validate_metric_limits.errors = vErrors;
+return vErrors === null;
+}
 export function validate_type_array_minItems_1_items_type_string(data, instancePath = ""){
 let vErrors = null;
 if(Array.isArray(data)){
@@ -1647,6 +1685,21 @@ vErrors = join(vErrors, validate_duration_limits.errors);
 errors = vErrors.length;
 }
 }
+if(data.metrics !== undefined){
+let data15 = data.metrics;
+if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
+for(const key1 in data15){
+if(!(validate_metric_limits(data15[key1], instancePath+"/metrics/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")))){
+vErrors = join(vErrors, validate_metric_limits.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+vErrors = add(vErrors, {instancePath:instancePath+"/metrics",keyword:"type",params:{type: "object"}});
+errors++;
+}
+}
 if(data.locations !== undefined){
 if(!(validate_locations(data.locations, instancePath+"/locations"))){
 vErrors = join(vErrors, validate_locations.errors);
@@ -1660,11 +1713,11 @@ errors = vErrors.length;
 }
 }
 if(data.depends_on !== undefined){
-let data17 = data.depends_on;
-if(Array.isArray(data17)){
-const len0 = data17.length;
+let data19 = data.depends_on;
+if(Array.isArray(data19)){
+const len0 = data19.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate_check_depends_on(data17[i0], instancePath+"/depends_on/" + i0))){
+if(!(validate_check_depends_on(data19[i0], instancePath+"/depends_on/" + i0))){
 vErrors = join(vErrors, validate_check_depends_on.errors);
 errors = vErrors.length;
 }
@@ -1700,42 +1753,42 @@ errors++;
 }
 }
 if(data.for_each !== undefined){
-let data23 = data.for_each;
-if(!data23 || typeof data23 != "object"){
+let data25 = data.for_each;
+if(!data25 || typeof data25 != "object"){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"type",params:{type: ["object","array"]}});
 errors++;
 }
-if(Array.isArray(data23)){
-if(data23.length < 1){
+if(Array.isArray(data25)){
+if(data25.length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"minItems",params:{limit: 1}});
 errors++;
 }
-const len1 = data23.length;
+const len1 = data25.length;
 for(let i1=0; i1<len1; i1++){
-let data24 = data23[i1];
-if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
-if(Object.keys(data24).length < 1){
+let data26 = data25[i1];
+if(data26 && typeof data26 == "object" && !Array.isArray(data26)){
+if(Object.keys(data26).length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"minProperties",params:{limit: 1}});
 errors++;
 }
-for(const key1 in data24){
-const _errs34 = errors;
-if(typeof key1 === "string"){
-if(!pattern3.test(key1)){
-vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key1});
+for(const key2 in data26){
+const _errs38 = errors;
+if(typeof key2 === "string"){
+if(!pattern3.test(key2)){
+vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key2});
 errors++;
 }
 }
-var valid5 = _errs34 === errors;
-if(!valid5){
-vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"propertyNames",params:{propertyName: key1}});
+var valid6 = _errs38 === errors;
+if(!valid6){
+vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"propertyNames",params:{propertyName: key2}});
 errors++;
 }
 }
-for(const key2 in data24){
-let data25 = data24[key2];
-if(((typeof data25 !== "string") && (!((typeof data25 == "number") && (isFinite(data25))))) && (typeof data25 !== "boolean")){
-vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1+"/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: ["string","number","boolean"]}});
+for(const key3 in data26){
+let data27 = data26[key3];
+if(((typeof data27 !== "string") && (!((typeof data27 == "number") && (isFinite(data27))))) && (typeof data27 !== "boolean")){
+vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1+"/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: ["string","number","boolean"]}});
 errors++;
 }
 }
@@ -1746,43 +1799,43 @@ errors++;
 }
 }
 }
-if(data23 && typeof data23 == "object" && !Array.isArray(data23)){
-if(Object.keys(data23).length < 1){
+if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
+if(Object.keys(data25).length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"minProperties",params:{limit: 1}});
 errors++;
 }
-for(const key3 in data23){
-const _errs38 = errors;
-if(typeof key3 === "string"){
-if(!pattern3.test(key3)){
-vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key3});
+for(const key4 in data25){
+const _errs42 = errors;
+if(typeof key4 === "string"){
+if(!pattern3.test(key4)){
+vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key4});
 errors++;
 }
 }
-var valid7 = _errs38 === errors;
-if(!valid7){
-vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"propertyNames",params:{propertyName: key3}});
+var valid8 = _errs42 === errors;
+if(!valid8){
+vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"propertyNames",params:{propertyName: key4}});
 errors++;
 }
 }
-for(const key4 in data23){
-let data26 = data23[key4];
-if(Array.isArray(data26)){
-if(data26.length < 1){
-vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"minItems",params:{limit: 1}});
+for(const key5 in data25){
+let data28 = data25[key5];
+if(Array.isArray(data28)){
+if(data28.length < 1){
+vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"minItems",params:{limit: 1}});
 errors++;
 }
-const len2 = data26.length;
+const len2 = data28.length;
 for(let i2=0; i2<len2; i2++){
-let data27 = data26[i2];
-if(((typeof data27 !== "string") && (!((typeof data27 == "number") && (isFinite(data27))))) && (typeof data27 !== "boolean")){
-vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1")+"/" + i2,keyword:"type",params:{type: ["string","number","boolean"]}});
+let data29 = data28[i2];
+if(((typeof data29 !== "string") && (!((typeof data29 == "number") && (isFinite(data29))))) && (typeof data29 !== "boolean")){
+vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + key5.replace(/~/g, "~0").replace(/\//g, "~1")+"/" + i2,keyword:"type",params:{type: ["string","number","boolean"]}});
 errors++;
 }
 }
 }
 else {
-vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "array"}});
+vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "array"}});
 errors++;
 }
 }
@@ -1795,15 +1848,15 @@ errors = vErrors.length;
 }
 }
 if(data.kind !== undefined){
-let data29 = data.kind;
-if(!((((((((((((((((((((((((((((data29 === "test") || (data29 === "script")) || (data29 === "file_timestamp")) || (data29 === "file")) || (data29 === "log")) || (data29 === "http_request")) || (data29 === "tcp_connect")) || (data29 === "tls_certificate")) || (data29 === "disk_space")) || (data29 === "memory")) || (data29 === "load")) || (data29 === "network_interface")) || (data29 === "dns_lookup")) || (data29 === "domain_expiry")) || (data29 === "websocket")) || (data29 === "grpc_health")) || (data29 === "ntp")) || (data29 === "mysql_query")) || (data29 === "postgres_query")) || (data29 === "redis_command")) || (data29 === "ping")) || (data29 === "process")) || (data29 === "systemd_unit")) || (data29 === "container")) || (data29 === "job")) || (data29 === "group")) || (data29 === "rehearsal")) || (data29 === "reported"))){
+let data31 = data.kind;
+if(!((((((((((((((((((((((((((((data31 === "test") || (data31 === "script")) || (data31 === "file_timestamp")) || (data31 === "file")) || (data31 === "log")) || (data31 === "http_request")) || (data31 === "tcp_connect")) || (data31 === "tls_certificate")) || (data31 === "disk_space")) || (data31 === "memory")) || (data31 === "load")) || (data31 === "network_interface")) || (data31 === "dns_lookup")) || (data31 === "domain_expiry")) || (data31 === "websocket")) || (data31 === "grpc_health")) || (data31 === "ntp")) || (data31 === "mysql_query")) || (data31 === "postgres_query")) || (data31 === "redis_command")) || (data31 === "ping")) || (data31 === "process")) || (data31 === "systemd_unit")) || (data31 === "container")) || (data31 === "job")) || (data31 === "group")) || (data31 === "rehearsal")) || (data31 === "reported"))){
 vErrors = add(vErrors, {instancePath:instancePath+"/kind",keyword:"enum",params:{}});
 errors++;
 }
 }
 if(data.parameters !== undefined){
-let data30 = data.parameters;
-if(!(data30 && typeof data30 == "object" && !Array.isArray(data30))){
+let data32 = data.parameters;
+if(!(data32 && typeof data32 == "object" && !Array.isArray(data32))){
 vErrors = add(vErrors, {instancePath:instancePath+"/parameters",keyword:"type",params:{type: "object"}});
 errors++;
 }

@@ -333,6 +333,8 @@ export interface Check {
   readonly objective?: Objective;
   /** Limits of the durations of runs that are `ok`: while these are slow, an `ok` becomes a `warning`. That of a check replaces the one of `defaults` whole. */
   readonly duration?: DurationLimits;
+  /** Limits of the values that the check measures, by their names in `monitor history`: metrics, and performance data with its unit, such as `/ (MB)`. While one is exceeded, an `ok` becomes a `warning`. */
+  readonly metrics?: { readonly [name: string]: MetricLimits };
   /** The locations where the check runs, and how many must agree. Requires a state in PostgreSQL, unless all but one are names of `agents`. The locations of a check replace those of `defaults` whole. */
   readonly locations?: Locations;
   /** Where notifications go: names from `channels`, channels, or both. An empty list: nowhere. */
@@ -1104,6 +1106,17 @@ export interface DurationLimits {
   /** `warning` if more than half of the runs, of at least 10, took so many times as long as the runs at the same hour of the week in the four weeks before. Until two of these weeks are known, it decides nothing. */
   readonly slowerThanUsual?: number;
   /** The time up to now whose runs count. */
+  readonly overMs: number;
+}
+
+export interface MetricLimits {
+  /** `warning` if more than half of the values were higher, of at least 10. */
+  readonly p50Above?: number;
+  /** `warning` if more than 5 % of the values were higher, of at least 20. */
+  readonly p95Above?: number;
+  /** `warning` if more than 1 % of the values were higher, of at least 100. */
+  readonly p99Above?: number;
+  /** The time up to now whose values count. */
   readonly overMs: number;
 }
 

@@ -367,6 +367,7 @@ export interface CheckSettings {
   readonly maintenance_windows?: readonly Window[] | undefined;
   readonly objective?: string | undefined;
   readonly duration?: DurationLimits | undefined;
+  readonly metrics?: { readonly [name: string]: MetricLimits } | undefined;
   readonly locations?: Locations | undefined;
   readonly notifications?: readonly Channel[] | undefined;
   readonly depends_on?: readonly (string | CheckDependsOn)[] | undefined;
@@ -829,6 +830,13 @@ export interface RehearsalParameters {
   readonly time_zone?: string | undefined;
   readonly confirm_within?: number | string | undefined;
   readonly condition_on_unconfirmed?: Condition | undefined;
+}
+
+export interface MetricLimits {
+  readonly p50_above?: number | undefined;
+  readonly p95_above?: number | undefined;
+  readonly p99_above?: number | undefined;
+  readonly over?: number | string | undefined;
 }
 
 export interface CheckDependsOn {

@@ -1,7 +1,7 @@
 /** Renders the page of one check: response times, incidents with their deliveries, settings and command lines. */
 import { actionTitle, describeRun } from "../../condition/action.ts";
 import { describeBurning } from "../../condition/burn.ts";
-import { describeDurationRule } from "../../condition/duration_rule.ts";
+import { describeDurationRule, describeMetricRules } from "../../condition/duration_rule.ts";
 import { isCron } from "../../domain/schedule.ts";
 import { type Condition, mostUrgentFirst, type ShownCondition } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
@@ -295,6 +295,9 @@ function renderSettings(
     ...dependsOn.length === 0 ? [] : [["Depends on", dependsOn.join(", ")] as const],
     ...locations === undefined ? [] : [["Locations", locations.from.join(", ")] as const],
     ...describeDurationRule(check, record, nowMs).map((text) => ["Durations", text] as const),
+    ...describeMetricRules(check, record, nowMs).map((text) =>
+      ["Measured values", truncate(text, TEXT_MAX.note)] as const
+    ),
     ...action === undefined ? [] : [["Action", renderRuns(action, record, time)] as const],
     ...objective === undefined ? [] : [["Objective", objective] as const],
     ...burning === "" ? [] : [["Objective", burning] as const],

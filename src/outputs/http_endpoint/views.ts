@@ -1,4 +1,4 @@
-import { describeDurationRule } from "../../condition/duration_rule.ts";
+import { describeDurationRule, describeMetricRules } from "../../condition/duration_rule.ts";
 import { asObserved } from "../../state/availability.ts";
 import { highestSeverity, type ShownCondition } from "../../domain/condition.ts";
 import type { Silence } from "../../domain/outbox.ts";
@@ -200,8 +200,9 @@ export class Views {
     const monitor = await this.#monitor();
     const objective = this.#isPublic ? null : await this.#objectiveOf(this.#get(name));
     const durations = this.#isPublic ? [] : describeDurationRule(this.#get(name), record, nowMs);
+    const metricLimits = this.#isPublic ? [] : describeMetricRules(this.#get(name), record, nowMs);
     const status = this.#statusOf(this.#get(name));
-    const facts = { status, isInConfig: true, monitor, objective, durations };
+    const facts = { status, isInConfig: true, monitor, objective, durations, metricLimits };
     let text = "";
     const actions = this.#isPublic ? [] : (await repository.store.actions(name)).toReversed();
     const past = { changes: this.#changesOf(name), results: null, deliveries: null, actions };

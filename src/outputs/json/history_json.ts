@@ -75,6 +75,8 @@ export interface PresentFacts {
   readonly objective: ObjectiveResult | null;
   /** The lines of its `duration`; empty without one. */
   readonly durations: readonly string[];
+  /** The lines of its `metrics`; empty without limits. */
+  readonly metricLimits: readonly string[];
 }
 
 /** What happened to a check. */
@@ -93,7 +95,7 @@ const NO_PERCENTILES = { p50: null, p95: null, p99: null };
 /** Renders the JSON of `monitor history`, piece by piece; fields are only ever added. */
 export async function* historyJson(
   { name, spans, runs }: History,
-  { status: { condition, state }, isInConfig, monitor, objective, durations }: PresentFacts,
+  { status: { condition, state }, isInConfig, monitor, objective, durations, metricLimits }: PresentFacts,
   { changes, results, deliveries, actions }: Past,
 ): AsyncGenerator<string> {
   const fields = {
@@ -125,6 +127,7 @@ export async function* historyJson(
     }])),
     objective: objective === null ? null : objectiveFields(objective),
     durations,
+    metric_limits: metricLimits,
     recent_runs: runs.map(({ endedAtMs, condition, durationMs }) => ({
       ended_at: isoTime(endedAtMs),
       condition,

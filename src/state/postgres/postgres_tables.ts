@@ -150,6 +150,7 @@ export const POSTGRES_MIGRATIONS: readonly Migration[] = [
   [addColumn(CHECKS, "metric_hour"), addColumn(ROLLUPS, "metrics")],
   [addColumn(DELIVERIES, "cause")],
   [createTable(RECEIVED), "CREATE INDEX received_by_agent ON received (agent, id)"],
+  [addColumn(CHECKS, "metric_history")],
 ];
 
 function addColumn({ name, declared }: Declared, added: string): string {

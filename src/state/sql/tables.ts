@@ -182,6 +182,7 @@ const RECORD: Fields<StoredRecord> = {
   journal: addedBlob("journal"),
   durationHistory: addedJson("duration_history", DURATION_HISTORY),
   metricHour: addedJson("metric_hour", object({ startMs: number, sums: METRIC_SUMS })),
+  metricHistory: addedJson("metric_history", byName(DURATION_HISTORY)),
 };
 
 /** A record with its newest runs, see rows.ts. */
@@ -531,6 +532,7 @@ export const STEPS: readonly Migration[] = [
   [added(CHECKS, "duration_history")],
   [added(CHECKS, "metric_hour"), added(ROLLUPS, "metrics")],
   [added(DELIVERIES, "cause")],
+  [added(CHECKS, "metric_history")],
 ];
 
 /** Makes the present tables at once, in a fifth of the time of all steps. The order of their columns is another one. */

@@ -77,12 +77,18 @@ testPostgres("openPostgresStore() opens a state of the version before the journa
   const place = postgres().place();
   const client = new PostgresClient(place, clientOptions());
   await prepareSchema(client, place, "own", POSTGRES_MIGRATIONS.slice(0, 1));
-  const record = { ...recordOf("web"), journal: null, durationHistory: null, metricHour: null };
+  const record = {
+    ...recordOf("web"),
+    journal: null,
+    durationHistory: null,
+    metricHour: null,
+    metricHistory: null,
+  };
   const columns = RECORDS.columns.replace(
-    ", journal, duration_history, metric_hour",
+    ", journal, duration_history, metric_hour, metric_history",
     ", fresh_runs, version, replaces",
   );
-  const values = [...RECORDS.encode(record).slice(0, -3), "\\x", 1, 0];
+  const values = [...RECORDS.encode(record).slice(0, -4), "\\x", 1, 0];
   const places = values.map((_, index) => `$${index + 1}`).join(", ");
   await client.query(`INSERT INTO checks (${columns}) VALUES (${places})`, values as Parameter[]);
   client.close();

@@ -93,9 +93,18 @@ Deno.test("migrate() opens a state of the version before the journal, with every
   await withStatePath(async (path) => {
     const old = new SqliteConnection(new DatabaseSync(path));
     migrate(old, STEPS.slice(0, 1));
-    const record = { ...recordOf("web"), journal: null, durationHistory: null, metricHour: null };
-    const columns = RECORDS.columns.replace(", journal, duration_history, metric_hour", ", fresh_runs");
-    const values = RECORDS.encode(record).slice(0, -3);
+    const record = {
+      ...recordOf("web"),
+      journal: null,
+      durationHistory: null,
+      metricHour: null,
+      metricHistory: null,
+    };
+    const columns = RECORDS.columns.replace(
+      ", journal, duration_history, metric_hour, metric_history",
+      ", fresh_runs",
+    );
+    const values = RECORDS.encode(record).slice(0, -4);
     old.run(
       `INSERT INTO checks (${columns}) VALUES (${columns.replace(/[^,]+/g, "?")})`,
       ...values,
@@ -115,7 +124,7 @@ Deno.test("migrate() knows no percentiles of hours that began before histograms"
   await withStatePath(async (path) => {
     const old = new SqliteConnection(new DatabaseSync(path));
     migrate(old, STEPS.slice(0, 4));
-    const known = RECORDS.columns.replace(", duration_history, metric_hour", "");
+    const known = RECORDS.columns.replace(", duration_history, metric_hour, metric_history", "");
     old.run(
       `INSERT INTO checks (${known}, fresh_runs) SELECT ${known}, x'' FROM (SELECT 'web' AS name, ` +
         `'${
