@@ -23,8 +23,7 @@ interface LogOptions {
 }
 
 /** Makes a log. In `json`, each line is an object with `time`, `level`, `message` and the fields. */
-export function createLog(options: LogOptions): Log {
-  const { sink, clock, level, format } = options;
+export function createLog({ sink, clock, level, format }: LogOptions): Log {
   const now = (): string => isoTime(clock.wallMs());
   const writer = (lineLevel: LogLevel) => (message: string, fields: LogFields = {}): void => {
     if (LOG_LEVELS.indexOf(lineLevel) > LOG_LEVELS.indexOf(level)) return;

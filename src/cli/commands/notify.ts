@@ -1,5 +1,5 @@
 import { PLAIN_NOTIFICATION } from "../../domain/outbox.ts";
-import { type Command, OPTION, option, type OptionSpec, UsageError } from "../command_definition.ts";
+import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
 import type { Channel } from "../../domain/channel.ts";
 import type { Check } from "../../domain/check.ts";
 import type { Message } from "../../domain/delivery.ts";
@@ -18,16 +18,6 @@ import { dropOtherPermissions, permissionsOfConfig } from "../config_permissions
 import { requiredPermissionsOf } from "../../permissions/required_permissions.ts";
 import { messageOf, sendEach, type SendOptions } from "../send_now.ts";
 
-const CHANNEL_OPTION: OptionSpec = option("--channel NAME", "only this channel (repeatable)", {
-  names: "channels",
-  repeatable: true,
-});
-
-const TO_OPTION: OptionSpec = option(
-  "--to URL",
-  "URL of a provider, or KIND:URL such as slack:https://…; needs no config",
-);
-
 export const notifyCommand: Command = {
   name: "notify",
   group: "set_up",
@@ -38,7 +28,12 @@ export const notifyCommand: Command = {
     "Sends a notification that is marked as a test through each channel of the config, or of the named or tagged " +
     "checks. A name that no check has may be that of a channel. It prints each step of the delivery.",
   page: "guides/notifications.md",
-  options: [OPTION.config, OPTION.tag, CHANNEL_OPTION, TO_OPTION],
+  options: [
+    OPTION.config,
+    OPTION.tag,
+    option("--channel NAME", "only this channel (repeatable)", { names: "channels", repeatable: true }),
+    option("--to URL", "URL of a provider, or KIND:URL such as slack:https://…; needs no config"),
+  ],
   examples: [
     ["monitor notify", "test every channel once"],
     ["monitor notify web", "test the channels of one check"],

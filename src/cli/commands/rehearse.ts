@@ -4,7 +4,7 @@ import { readScenario, rejectScenario, type Scenario } from "../../rehearsal/sce
 import { type Command, formatOption, Invocation, OPTION, option, UsageError } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
-import { type OpenConfig, openConfigAt } from "../open_config.ts";
+import { type CommandContext, type OpenConfig, openConfigAt } from "../open_config.ts";
 import { locateConfig } from "../../config/source.ts";
 import { outputOption, readOutputs, writeOutput } from "../output_files.ts";
 import { REHEARSAL_FORMATS, type RehearsalFormatName } from "../rehearsal/rehearsal_formats.ts";
@@ -95,7 +95,7 @@ async function writeExpected(rehearsal: Rehearsal, system: System): Promise<void
 /** Opens the config of the command line, else that of the scenario, else the one that is found. */
 async function openConfigOf(
   { configPath, timeZone }: Scenario,
-  { invocation, system }: { readonly invocation: Invocation; readonly system: System },
+  { invocation, system }: CommandContext,
 ): Promise<OpenConfig> {
   const named = invocation.text("config");
   if (named === "-") throw new UsageError("--config is -, expected a file");

@@ -1,6 +1,5 @@
 import { setListIn } from "../../config/add_entries.ts";
 import { isObject } from "../../config/schema_view.ts";
-import type { System } from "../../domain/system.ts";
 import {
   type Outage,
   outagesOf,
@@ -10,7 +9,7 @@ import {
 import { timeText } from "../../shared/local_time.ts";
 import { printable, printableBlock } from "../../shared/text.ts";
 import { allChanges } from "../../state/read_store.ts";
-import { type Command, type Invocation, OPTION, option, UsageError } from "../command_definition.ts";
+import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { hintOf } from "../failure.ts";
 import { openStateOf } from "../known_config.ts";
@@ -21,7 +20,7 @@ import {
   rewriteText,
   writtenChecks,
 } from "../new_checks/add_checks.ts";
-import { openConfigAt } from "../open_config.ts";
+import { type CommandContext, openConfigAt } from "../open_config.ts";
 import { locateState } from "../state_location.ts";
 
 const TIMES = 3;
@@ -102,7 +101,7 @@ const RELOAD = "the running monitor uses them after: monitor reload";
 async function write(
   suggestions: readonly SuggestedDependency[],
   target: ConfigTarget,
-  { invocation, system }: { readonly invocation: Invocation; readonly system: System },
+  { invocation, system }: CommandContext,
 ): Promise<boolean> {
   const written = target.config?.files[0]?.written["checks"];
   const all = writtenChecks(target.config);

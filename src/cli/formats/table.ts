@@ -24,9 +24,7 @@ export interface TableRow {
   readonly paint: (text: string) => string;
   /** Wraps on a terminal, and is never cut. */
   readonly name: string;
-  /** May be empty. */
   readonly duration: string;
-  /** May be empty. */
   readonly output: string;
   readonly detail: readonly string[];
 }
