@@ -1,7 +1,7 @@
 /**
- * What a run starts: one entry for each large layer, that is each directory directly below `tests/`, and few for all
- * others. An entry is a process with one module that imports all test modules of the layer: a process, or only an
- * isolate, for each of them would cost more than most tests.
+ * What a run starts: an entry for the simulated services, and few for all other layers, which are the directories directly
+ * below `tests/`. An entry is a process with one module that imports all test modules of its layers: a process, or only
+ * an isolate, for each of them would cost more than most tests.
  */
 import { existsSync } from "node:fs";
 import { relative, resolve } from "node:path";
@@ -11,11 +11,9 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 export const PROJECT: string = fileURLToPath(new URL("../..", import.meta.url));
 /** Its tests compile executables; `deno task executable` runs them. */
 const APART = "executable";
-/** A layer larger than this has a process of its own; the others share some, as each start costs a second. */
-const LARGE_BYTES = 250_000;
-/** About the most that layers of one process have together. */
+/** About the most that layers of one process have together; each start costs a second. */
 const SHARED_BYTES = 1_000_000;
-/** Hours of simulated services take the longest. */
+/** Hours of simulated services take the longest, in a process of their own. */
 const FIRST = "simulation";
 
 /** The test modules of a layer, or of several. */
@@ -45,9 +43,8 @@ export function entriesOf(paths: readonly string[]): readonly Entry[] {
   const entries = [...layers]
     .map(([name, files]): Entry => ({ name, files: [...new Set(files)].sort(), variables: {} }))
     .sort(largestFirst);
-  const large = entries.filter((entry) => bytesOf(entry) >= LARGE_BYTES);
-  const all = [...large, ...shared(entries.filter((entry) => !large.includes(entry)))].sort(largestFirst);
-  return [...all.filter(({ name }) => name === FIRST), ...all.filter(({ name }) => name !== FIRST)];
+  const others = shared(entries.filter(({ name }) => name !== FIRST));
+  return [...entries.filter(({ name }) => name === FIRST), ...others.toSorted(largestFirst)];
 }
 
 /** Joins entries to a few of about the same size. */

@@ -482,7 +482,7 @@ simulate("a group does not wait for the cron time of an edited check, nor does a
   config: groupsOf("one"),
   results: { alone: "ok, 03:10 critical", child: "ok, 03:10 critical" },
   actions: { "03:05": [{ config: groupsOf("two") }, "reload"] },
-  until: "05:00",
+  until: "03:45",
   expect: {
     chat: [
       "03:10-03:11 problem alone critical, problem any unknown",
