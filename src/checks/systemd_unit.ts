@@ -94,9 +94,9 @@ function evaluate(all: readonly Unit[], parameters: SystemdUnitParameters): Chec
   // Others may refer to units that do not exist.
   const units = isPattern ? all.filter(({ loadState }) => loadState !== "not-found") : all;
   if (units.length === 0) {
-    const output = isPattern ? `no loaded unit matches "${name}"` : `systemctl printed no state of "${name}"`;
-    const condition = isPattern ? violation : "unknown";
-    return checkResult(condition, output);
+    return isPattern
+      ? checkResult(violation, `no loaded unit matches "${name}"`)
+      : unknownResult(`systemctl printed no state of "${name}"`);
   }
   const wrong = units.filter((unit) => !isExpected(unit, state));
   const restarts = evaluateMeasures([{

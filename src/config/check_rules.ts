@@ -83,13 +83,15 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
     : (await import("./cron_times.ts")).createCronReader();
   const cronProblems = createCronTimes === null ? [] : findCronProblems(cronExpressions, createCronTimes);
   const expressionProblems = await findExpressionProblems(values.ofFormats("pattern", "json_path"));
-  const windows = hasWindows(written)
-    ? await validateWindowsOf({ value, written, isUnresolved }, {
-      timeZone: timeZoneOf(config.value, system),
-      nowMs: system.clock.wallMs(),
-      createCronTimes,
-    })
-    : NO_WINDOWS;
+  // Only a config with windows requires their rules, and their parsers.
+  const [rules, reading] = hasWindows(written)
+    ? await Promise.all([import("./window_rules.ts"), import("./read_window.ts")])
+    : [];
+  const windows = rules?.validateWindows({ value, written, isUnresolved }, {
+    timeZone: timeZoneOf(config.value, system),
+    nowMs: system.clock.wallMs(),
+    createCronTimes,
+  }) ?? { problems: [], warnings: [] };
   // A profile has errors of its own for these.
   const isOwnSchema = schema.wider === null;
   const all = joinProblems([
@@ -130,27 +132,9 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
     ]),
     commands: found.commands,
     createCronTimes,
-    readWindow: windows.readWindow,
+    readWindow: reading?.readWindow ?? null,
   };
 }
-
-/** Loads the rules of windows, and their parsers: only a config with windows requires both. */
-async function validateWindowsOf(
-  file: Parameters<typeof import("./window_rules.ts").validateWindows>[0],
-  options: Parameters<typeof import("./window_rules.ts").validateWindows>[1],
-): Promise<ValidatedWindows> {
-  const [{ validateWindows }, { readWindow }] = await Promise.all([
-    import("./window_rules.ts"),
-    import("./read_window.ts"),
-  ]);
-  return { ...validateWindows(file, options), readWindow };
-}
-
-interface ValidatedWindows extends Pick<ValidatedFile, "problems" | "warnings"> {
-  readonly readWindow: ReadWindow | null;
-}
-
-const NO_WINDOWS: ValidatedWindows = { problems: [], warnings: [], readWindow: null };
 
 function examineValues(config: FormattedConfig, { source, isUnresolved }: ConfigFile) {
   const problems: Problem[] = [];
