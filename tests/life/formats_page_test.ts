@@ -41,10 +41,13 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
     };
     harness.writeConfig({ bad }, { state: "kept.sqlite" });
     const objects: [heading: string, value: unknown][] = [];
+    const printed = async (...args: readonly string[]) => {
+      const { code, stdout, stderr } = await harness.runHere(args);
+      assert.notEqual(stdout, "", `${args.join(" ")} exited with ${code}: ${stderr}`);
+      return JSON.parse(stdout);
+    };
 
-    const once = JSON.parse(
-      (await harness.runHere(["check", "--once", "--state", "none", "--format", "json"])).stdout,
-    );
+    const once = await printed("check", "--once", "--state", "none", "--format", "json");
     objects.push(["`check --once --format json`", once], ["A finished check", once.checks[0]]);
     const lines =
       (await harness.runHere(["check", "--once", "--state", "none", "--format", "ndjson"])).stdout;
@@ -54,8 +57,8 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
     harness.writeConfig({ bad: { ...bad, active: false } }, { state: "kept.sqlite" });
     const nothing = ["check", "--once", "--state", "none", "--format"];
     objects.push(
-      ["`check --once --format json`", JSON.parse((await harness.runHere([...nothing, "json"])).stdout)],
-      ["The event `summary`", JSON.parse((await harness.runHere([...nothing, "ndjson"])).stdout)],
+      ["`check --once --format json`", await printed(...nothing, "json")],
+      ["The event `summary`", await printed(...nothing, "ndjson")],
     );
     harness.writeConfig({ bad }, { state: "kept.sqlite" });
 
@@ -71,9 +74,7 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
     ]);
     program.signal("SIGHUP");
     objects.push(["The event `reload`", await program.stdout.event("reload")]);
-    const planned = JSON.parse(
-      (await harness.runHere(["reload", "--plan", "--yes", "--format", "json"])).stdout,
-    );
+    const planned = await printed("reload", "--plan", "--yes", "--format", "json");
     objects.push(["`reload --format json`", planned], ["A config of `replay`", planned.plan.configs[1]]);
     await program.stdout.event("reload");
     Deno.writeTextFileSync(`${harness.directory}/monitor.json`, "{");
@@ -88,18 +89,16 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
     }
 
     harness.writeConfig({ bad }, { state: "kept.sqlite" });
-    const status = JSON.parse((await harness.runHere(["status", "--format", "json"])).stdout);
+    const status = await printed("status", "--format", "json");
     objects.push(["`status --format json`", status], ["A check of `status`", status.checks[0]]);
     objects.push(["A notification of `status`", status.notifications[0]]);
     objects.push(["The last run", status.checks[0].last], ["The monitor of `status`", status.monitor]);
-    const history = JSON.parse(
-      (await harness.runHere(["history", "--results", "--deliveries", "--format", "json", "bad"])).stdout,
-    );
+    const history = await printed("history", "--results", "--deliveries", "--format", "json", "bad");
     objects.push(["`history --format json`", history], ["A change", history.changes[0]]);
-    const { events } = JSON.parse((await harness.runHere(["history", "--format", "json"])).stdout);
+    const { events } = await printed("history", "--format", "json");
     objects.push(["An event of `history`", events[0]]);
     assert.deepEqual(Object.keys(history.spans), ["day", "week", "month"]);
-    const week = JSON.parse((await harness.runHere(["summary", "--format", "json"])).stdout);
+    const week = await printed("summary", "--format", "json");
     objects.push(["`summary --format json`", week], ["A list of a summary", week.availability]);
     const { objective } = week.availability.items[0];
     objects.push(["An objective", objective], ["The time of an objective", objective.time]);
@@ -107,22 +106,22 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
       "Results",
       history.results[0],
     ], ["A delivery", history.deliveries[0]]);
-    const why = JSON.parse((await harness.runHere(["why", "bad", "--format", "json"])).stdout);
+    const why = await printed("why", "bad", "--format", "json");
     objects.push(["`why --format json`", why], ["A channel of `why`", why.channels[0]]);
     const scenario = { start: "2026-03-02 21:55", results: { bad: "critical" } };
     Deno.writeTextFileSync(`${harness.directory}/night.jsonc`, JSON.stringify(scenario));
     const night = ["rehearse", `${harness.directory}/night.jsonc`, "--format", "json"];
-    const rehearsed = JSON.parse((await harness.runHere(night)).stdout);
+    const rehearsed = await printed(...night);
     objects.push(["`rehearse --format json`", rehearsed], ["A scenario", rehearsed.scenarios[0]]);
     objects.push(["A channel of `rehearse`", rehearsed.scenarios[0].channels[0]]);
 
     harness.writeConfig({ good: { kind: "script", parameters: { path: "/bin/echo" } } });
-    const proof = JSON.parse((await harness.runHere(["prove", "good", "--format", "json"])).stdout);
+    const proof = await printed("prove", "good", "--format", "json");
     objects.push(["`prove --format json`", proof], ["A check of `prove`", proof.checks[0]]);
     objects.push(["A fault of `prove`", proof.checks[0].faults[0]]);
 
     harness.writeConfig({ bad }, { state: "kept.sqlite" });
-    const replayed = JSON.parse((await harness.runHere(["replay", "--format", "json"])).stdout);
+    const replayed = await printed("replay", "--format", "json");
     objects.push(["`replay --format json`", replayed], ["A config of `replay`", replayed.configs[0]]);
 
     const tables = tablesOf(PAGE);
