@@ -75,7 +75,7 @@ async function assertCutIsCritical(port: number, protocol: string): Promise<void
 async function assertHangIsCritical(child: Deno.ChildProcess, server: Server): Promise<void> {
   child.kill("SIGSTOP");
   try {
-    assert.match(await seenOf(server, 500), /^critical: .*timeout/);
+    assert.match(await seenOf(server, 2_000), /^critical: .*timeout/);
   } finally {
     child.kill("SIGCONT");
   }

@@ -121,6 +121,8 @@ Deno.test({
         ['"port": 5432 ', `"port": ${postgres.port} `],
         // A machine that runs tests may be busy.
         ['"warning_above": 2, "critical_above": 5', '"warning_above": 1000'],
+        ['"warning_above": "500 ms"', '"warning_above": "100 s"'],
+        [', "warning_duration": "2 seconds"', ""],
       ];
       const text = replaced.reduce((config, [from, to]) => {
         assert.ok(config.includes(from), `the example has ${from}`);
