@@ -1,6 +1,6 @@
 /**
- * What a run depends on: the parts of the machine that a check uses are wrapped, and note which resolver, address, port,
- * certificate, file system, container host or systemd unit a run used, and how far it came. `src/engine/causes.ts`
+ * What a run depends on: the parts of the machine that a check uses are wrapped, and note which resolver, host, address,
+ * network, port, certificate, file system, container host or systemd unit a run used, and how far it came. `src/engine/causes.ts`
  * compares them.
  *
  * Whatever responded is no suspect: a refused connection leaves the port, a wrong response the port and its certificate.

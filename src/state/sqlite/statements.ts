@@ -66,7 +66,7 @@ function packed(rollups: string): string {
 
 /**
  * The roll-ups of a JSON list of names that end after a time and do not begin after another, as one row a check: its
- * name, and a JSON list of lists of start, runs, failed ones, the longest streak of those, four times and duration.
+ * name, and a JSON list of lists of start, runs, failed ones, the longest streak of those, and the sums that `sumsOf` reads.
  * Roll-ups of days as they are, those of hours added up to days, in no order; that takes half the time of a row for
  * each, and of adding up days again. Or one sum a check, or the roll-ups of hours alone.
  */
