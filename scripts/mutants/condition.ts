@@ -59,6 +59,8 @@ export const CONDITION: FaultyLayer = {
         ["one week shows what is usual", "levels.length < WEEKS_MIN", "levels.length < 1"],
         ["slow runs of long ago exceed a limit", "index > part - PARTS &&", ""],
         ["values with limits are not counted", "if (value === undefined)", "if (value !== undefined)"],
+        ["a wrong reading of the clock drops runs that count", "PARTS + 2", "PARTS"],
+        ["a wrong reading of the clock drops what is usual", "[present, otherUsual].find", "[present].find"],
       ],
     },
     {

@@ -530,6 +530,11 @@ export const POSTGRES: FaultyLayer = {
           "addHistograms(sums.map",
           "addHistograms(sums.slice(1).map",
         ],
+        [
+          "a wrong reading of the clock drops measured values",
+          "one !== hour && (",
+          "one !== hour && false && (",
+        ],
       ],
     },
   ],

@@ -8,7 +8,7 @@
  */
 import type { Check } from "../domain/check.ts";
 import { exactDuration } from "../domain/duration.ts";
-import type { CheckRecord, DurationHistory, MetricHistory } from "../domain/store.ts";
+import type { CheckRecord, DurationHistory, MetricHistory, UsualDurations } from "../domain/store.ts";
 import { durationText, HOUR_MS } from "../shared/time_units.ts";
 
 export type DurationLimits = NonNullable<Check["duration"]>;
@@ -17,6 +17,8 @@ export type DurationLimits = NonNullable<Check["duration"]>;
 export type MetricLimits = NonNullable<Check["metrics"]>;
 
 const PARTS = 12;
+/** Those with the last runs are stored, so that a clock that is wrong for a moment drops none that count. */
+const PARTS_STORED = PARTS + 2;
 
 interface Limit {
   /** What it is if more runs than that take longer, such as `p95 above 1 s`. */
@@ -127,7 +129,7 @@ export function addDuration(
   const { overMs, slowerThanUsual } = limits;
   const rule = Object.entries(limits).map(([key, value]) => `${key} ${value}`).sort().join();
   const part = Math.floor(nowMs * PARTS / overMs);
-  const old = before?.rule === rule ? before.parts.filter((one) => isIn(one, part)) : [];
+  const old = before?.rule === rule ? before.parts : [];
   const present = old.find(([index]) => index === part) ?? [part];
   const usual = slowerThanUsual === undefined
     ? NO_USUAL
@@ -138,7 +140,7 @@ export function addDuration(
   ]);
   return {
     rule,
-    parts: [...old.filter((one) => one !== present), [part, ...added]],
+    parts: [...old.filter((one) => one !== present), [part, ...added]].slice(-PARTS_STORED),
     ...usual,
   };
 }
@@ -257,7 +259,9 @@ const LEVEL_0_MS = 0.1;
 const LEVEL_FACTOR = 1.17;
 const LEVEL_MAX = 90;
 
-const NO_USUAL: Pick<DurationHistory, "hour" | "levels" | "medians"> = { hour: 0, levels: [], medians: "" };
+type Usual = Pick<DurationHistory, keyof UsualDurations | "otherUsual">;
+
+const NO_USUAL: Usual = { hour: 0, levels: [], medians: "" };
 
 function levelOf(ms: number): number {
   const level = Math.round(Math.log(Math.max(ms, LEVEL_0_MS) / LEVEL_0_MS) / Math.log(LEVEL_FACTOR));
@@ -275,16 +279,26 @@ const CHARACTERS = Array.from(
   (_, level) => String.fromCharCode(level + (level < 92 - 35 ? 35 : 36)),
 ).join("");
 
+/** After a step of the clock, or a time without runs, what was usual before is kept: the clock may return. */
 function addToUsual(
-  { hour: last, levels, medians }: Pick<DurationHistory, "hour" | "levels" | "medians">,
+  before: Usual,
   { durationMs, nowMs }: Readonly<Record<"durationMs" | "nowMs", number>>,
-): typeof NO_USUAL {
+): Usual {
   const hour = Math.floor(nowMs / HOUR_MS);
+  const { otherUsual = NO_USUAL } = before;
+  const present = { hour: before.hour, levels: before.levels, medians: before.medians };
+  const known = [present, otherUsual].find((one) => Math.abs(hour - one.hour) <= 1);
+  const other = known === present ? otherUsual : present;
+  const { hour: last, levels, medians } = known ?? present;
+  const kept = other.hour > 0 && { otherUsual: other };
+  // The clock was set back into an hour that has its median.
+  if (hour === last - 1) return { hour: last, levels, medians, ...kept };
   const level = levelOf(durationMs);
   // Of a clock that was set back, the hour begins again.
   const old = hour === last ? levels : [];
   const runs = old.find(([one]) => one === level)?.[1] ?? 0;
   return {
+    ...kept,
     hour,
     levels: [...old.filter(([one]) => one !== level), [level, runs + 1]],
     medians: hour > last ? endHour(medians, { last, levels, hour }) : medians,
@@ -294,7 +308,7 @@ function addToUsual(
 /** Keeps the median of the last hour with a run, and none of the hours between that and the present one. */
 function endHour(
   medians: string,
-  { last, levels, hour }: Pick<DurationHistory, "levels" | "hour"> & { readonly last: number },
+  { last, levels, hour }: Pick<UsualDurations, "levels" | "hour"> & { readonly last: number },
 ): string {
   const slots = [...medians.padEnd(SLOTS, NO_LEVEL)];
   for (let skipped = Math.max(last, hour - SLOTS); skipped < hour; skipped++) {

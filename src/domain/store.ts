@@ -44,11 +44,16 @@ export interface KeptResult {
 }
 
 /** How long the runs of a check took that were ok, see `src/condition/duration_rule.ts`. Times are hours and parts since 1970. */
-export interface DurationHistory {
+export interface DurationHistory extends UsualDurations {
   /** The limits by which the runs were counted. */
   readonly rule: string;
   /** Its part of time, then of each limit the runs that count and those that took longer. */
   readonly parts: readonly (readonly number[])[];
+  /** Those that a clock which was set returns to. */
+  readonly otherUsual?: UsualDurations;
+}
+
+export interface UsualDurations {
   /** The hour of the last run; 0 without usual durations. */
   readonly hour: number;
   /** The durations in it: level and number of runs. */
@@ -70,6 +75,11 @@ export type MetricSums = Readonly<Record<string, readonly number[]>>;
 export interface MetricHour {
   readonly startMs: number;
   readonly sums: MetricSums;
+}
+
+export interface LastMetricHour extends MetricHour {
+  /** Those that a clock which was set returns to. */
+  readonly others?: readonly MetricHour[];
 }
 
 export interface NamedMetricHour extends MetricHour {
@@ -104,8 +114,8 @@ export interface CheckRecord {
   readonly durationHistory: DurationHistory | null;
   /** What its `metrics` are decided by; `null`: it has none, or has not been ok yet. */
   readonly metricHistory: MetricHistory | null;
-  /** The values that it measured in the hour of its last run; `null`: none. */
-  readonly metricHour: MetricHour | null;
+  /** The values that it measured in the hour of the last run with values; `null`: none. */
+  readonly metricHour: LastMetricHour | null;
   /** The newest rows of its journal, packed by `src/state/journal.ts`; `null` before the first result. */
   readonly journal: Uint8Array | null;
 }

@@ -8,6 +8,7 @@ import { conditionBefore, hasProblem, letsRecoveriesPass } from "../condition/co
 import { asObserved, observedUntil } from "../state/availability.ts";
 import { addMeasured, valuesOf } from "../state/metric_sums.ts";
 import { type Added, addReview, addRun, lastAwaits } from "../state/journal.ts";
+import { startOf } from "../state/retention.ts";
 import { addDuration, addMetricValues, judgeDurations, judgeMetrics } from "../condition/duration_rule.ts";
 import { occurrences } from "../condition/confirm.ts";
 import {
@@ -26,6 +27,7 @@ import { actionPhase, describeActions, withAction } from "../condition/action.ts
 import type { ActionRun, ConditionState, Suppression } from "../domain/condition.ts";
 import type { TextMax } from "../domain/delivery.ts";
 import { observedGapMs } from "../domain/objective.ts";
+import { HOUR_MS } from "../shared/time_units.ts";
 import {
   type Notification,
   type NotificationFacts,
@@ -457,7 +459,7 @@ function rollupEntryOf(
   if (isCountedRun(result, before)) {
     return {
       ...{ ...entry, condition, durationMs, failedStreak: after.condition.atLeast.unknown },
-      ...after.metricHour !== null && { metrics: after.metricHour.sums },
+      ...after.metricHour?.startMs === startOf(nowMs, HOUR_MS) && { metrics: after.metricHour.sums },
     };
   }
   return lastedMs === 0 ? null : { ...entry, condition: null, durationMs: 0, failedStreak: 0 };

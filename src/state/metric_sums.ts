@@ -1,6 +1,6 @@
 /** The measured values of a check by hour: how often there was one, their total, lowest, highest and histogram. Pure. */
 import type { CheckResult } from "../domain/check.ts";
-import type { MetricHour, MetricSums, Rollup } from "../domain/store.ts";
+import type { LastMetricHour, MetricSums, Rollup } from "../domain/store.ts";
 import type { Percentiles } from "../shared/duration_histogram.ts";
 import { parsePerformanceData } from "../shared/performance_data.ts";
 import { HOUR_MS } from "../shared/time_units.ts";
@@ -34,12 +34,23 @@ function measuredValues({ metrics, performanceData }: Measured): readonly (reado
   return [...valuesOf({ metrics: Object.fromEntries(own), performanceData })].slice(0, MEASURED_MAX);
 }
 
-/** Adds the values of a result to those of its hour; `null`: it has none, and the hour had none. */
-export function addMeasured(before: MetricHour | null, result: Measured, nowMs: number): MetricHour | null {
+/**
+ * Adds the values of a result to those of its hour. The hour before is kept, to which the clock may return, and a later
+ * one, after the clock was ahead.
+ */
+export function addMeasured(
+  before: LastMetricHour | null,
+  result: Measured,
+  nowMs: number,
+): LastMetricHour | null {
   const startMs = startOf(nowMs, HOUR_MS);
-  const hour = before?.startMs === startMs ? before : null;
   const values = measuredValues(result);
-  if (values.length === 0) return hour;
+  if (values.length === 0) return before;
+  const { others: known = [], ...last } = before ?? { startMs, sums: {} };
+  const hour = [last, ...known].find((one) => one.startMs === startMs);
+  const others = [last, ...known].filter((one, index) =>
+    one !== hour && (index === 0 || hour === last || one.startMs > startMs)
+  ).slice(0, 2);
   const sums = new Map(Object.entries(hour?.sums ?? {}));
   for (const [name, value] of values) {
     if (!sums.has(name) && sums.size >= MEASURED_MAX) continue;
@@ -50,7 +61,11 @@ export function addMeasured(before: MetricHour | null, result: Measured, nowMs: 
     ]);
   }
   // What is beyond all numbers can't be stored.
-  return { startMs, sums: Object.fromEntries([...sums].filter(([, [, total]]) => Number.isFinite(total))) };
+  return {
+    startMs,
+    sums: Object.fromEntries([...sums].filter(([, [, total]]) => Number.isFinite(total))),
+    ...others.length > 0 && { others },
+  };
 }
 
 type Sum = MetricSums[string];

@@ -169,6 +169,47 @@ Deno.test("a clock that is set back loses the counts after it, and nothing else"
   ]);
 });
 
+Deno.test("a clock that is wrong for some runs loses nothing of what it returns to", async (t) => {
+  const limits = { ...HOURLY, p95AboveMs: 1000, slowerThanUsual: 3 };
+  const hours = Array.from({ length: 4 * 7 * 24 }, (_, index) => ({
+    nowMs: MONDAY_MS + index * HOUR_MS,
+    durationMs: 100,
+  }));
+  const fromMs = MONDAY_MS + 4 * WEEK_MS;
+  const runs = [...hours, ...minutely(Array.from({ length: 70 }, () => 100), fromMs)];
+  const text = (all: readonly Run[]) => judge(limits, all, fromMs + 69 * MINUTE_MS).map((one) => one.text);
+  const known = text(runs);
+  assert.match(known.join("\n"), /: 0 of 60 runs .*\n.* on 4 weeks: 0 of 60 runs in 1 h took longer$/);
+  for (const [name, stepMs] of [["year", 365 * DAY_MS], ["week", WEEK_MS], ["day", DAY_MS]] as const) {
+    for (const [direction, sign] of [["ahead", 1], ["back", -1]] as const) {
+      await t.step(`a ${name} ${direction}`, () => {
+        const wrong = [65, 66].map((minute) => ({
+          nowMs: fromMs + minute * MINUTE_MS + sign * stepMs,
+          durationMs: 5000,
+        }));
+        const stepped = runs.toSpliced(-4, 0, ...wrong);
+        assert.deepEqual(text(stepped), known);
+        const { hour, medians, levels } = historyOf(limits, stepped) ?? assert.fail();
+        const whole = historyOf(limits, runs) ?? assert.fail();
+        assert.deepEqual({ hour, medians, levels }, {
+          hour: whole.hour,
+          medians: whole.medians,
+          levels: whole.levels,
+        });
+      });
+    }
+  }
+});
+
+Deno.test("a clock that is set back at the end of an hour keeps the median of that hour", () => {
+  const limits = { ...HOURLY, slowerThanUsual: 3 };
+  const runs = minutely(Array.from({ length: 61 }, () => 100));
+  const back = { nowMs: MONDAY_MS + 59 * MINUTE_MS, durationMs: 5000 };
+  const after = { nowMs: MONDAY_MS + 2 * HOUR_MS, durationMs: 100 };
+  const mediansOf = (all: readonly Run[]) => historyOf(limits, all)?.medians;
+  assert.equal(mediansOf([...runs, back, after]), mediansOf([...runs, after]));
+});
+
 Deno.test("judgeMetrics() counts the values of each name alone, also below zero", () => {
   const limits = { offset: { ...HOURLY, p50Above: -5 }, constructor: { ...HOURLY, p95Above: 1 } };
   const historyOf = (values: readonly number[]) =>

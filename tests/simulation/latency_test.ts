@@ -130,6 +130,8 @@ simulate("the measured values of a plugin are kept by hour, also across a restar
   },
   results: { web: "ok (fine | load=-1 /=5MB;10), 21:30 ok (fine | load=3 /=7MB;10)" },
   actions: {
+    "21:20:05": "clock -30min",
+    "21:22:05": "clock +30min",
     "21:40:30": "kill",
     "21:41": "start",
     "22:10": async (world) => {
@@ -179,6 +181,8 @@ simulate("a value that is high for some minutes has one warning, until few of an
   },
   results: { web: "ok (fine | queue=100MB), 22:00 ok (fine | queue=101MB), 22:10 ok (fine | queue=-5MB)" },
   actions: {
+    "21:50:05": "clock +365d",
+    "21:51:05": "clock -365d",
     "22:05:30": "kill",
     "22:06": "start",
     "22:30": async (world) => {

@@ -71,7 +71,31 @@ Deno.test("addMeasured() begins each hour anew", () => {
     ...{ runs: 1, min: 1, mean: 1, max: 1 },
     percentiles: { p50: 1, p95: 1, p99: 1 },
   });
-  assert.equal(addMeasured(before, measured({}), NOW_MS + HOUR_MS), null);
+  assert.equal(addMeasured(null, measured({}), NOW_MS), null);
+});
+
+Deno.test("addMeasured() continues an hour that the clock returns to", async (t) => {
+  const rows: readonly (readonly [name: string, hours: readonly number[], runs: readonly number[]])[] = [
+    ["an hour ahead and back", [0, 1, 0, 1], [2, 2]],
+    ["back at the end of an hour", [0, 1, 0, 1, 0, 1], [3, 3]],
+    ["ahead over several hours", [0, 5, 5, 0, 1, 2, 3, 4, 5], [2, 1, 1, 1, 1, 3]],
+    ["a year ahead, then some hours", [0, 9000, 0, 2, 0, 1, 2], [3, 1, 2]],
+    ["back over several hours", [5, 0, 5], [1, 0, 0, 0, 0, 2]],
+  ];
+  for (const [name, hours, runs] of rows) {
+    await t.step(name, () => {
+      const stored = new Map<number, number>();
+      let record: MetricHour | null = null;
+      for (const hour of hours) {
+        const nowMs = NOW_MS + hour * HOUR_MS;
+        record = addMeasured(record, measured({ load1: 1 }), nowMs);
+        // A run without values changes nothing.
+        record = addMeasured(record, measured({}), nowMs + HOUR_MS);
+        stored.set(hour, record?.sums["load1"]?.[0] ?? 0);
+      }
+      assert.deepEqual(runs.map((_, hour) => stored.get(hour) ?? 0), runs);
+    });
+  }
 });
 
 Deno.test("sumMetrics() adds hours, and knows nothing of a span with a day", () => {

@@ -68,6 +68,7 @@ export function recordOf(name: string, fields: Partial<CheckRecord> = {}): Check
       hour: 490_000,
       levels: [[40, 3], [52, 2]],
       medians: "#~ Z",
+      otherUsual: { hour: 500_000, levels: [[40, 1]], medians: "" },
     },
     metricHistory: {
       load1: {
@@ -78,7 +79,11 @@ export function recordOf(name: string, fields: Partial<CheckRecord> = {}): Check
         medians: "",
       },
     },
-    metricHour: { startMs: NOW_MS, sums: { load1: [3, 1.5, 0.25, 1, 18, 402128895, 2, -524287, 1] } },
+    metricHour: {
+      startMs: NOW_MS,
+      sums: { load1: [3, 1.5, 0.25, 1, 18, 402128895, 2, -524287, 1] },
+      others: [{ startMs: NOW_MS - HOUR_MS, sums: { load1: [1, 2, 2, 2] } }],
+    },
     journal: journalOf([
       { endedAtMs: NOW_MS - 120_000, condition: "warning", output: "status is 500" },
       { endedAtMs: NOW_MS - 60_000 },

@@ -36,6 +36,7 @@ import type {
   ConditionChange,
   DurationHistory,
   KeptResult,
+  LastMetricHour,
   MetricSums,
   QueuedSummary,
   Rollup,
@@ -156,15 +157,18 @@ export const RESULT: Codec<KeptResult> = object({
   attributes: optional(object({ suspected: list(text), worked: list(text) })),
 });
 
+const USUAL_DURATIONS = { hour: number, levels: list(list(number)), medians: text };
+
 const DURATION_HISTORY: Codec<DurationHistory> = object({
   rule: text,
   parts: list(list(number)),
-  hour: number,
-  levels: list(list(number)),
-  medians: text,
+  ...USUAL_DURATIONS,
+  otherUsual: optional(object(USUAL_DURATIONS)),
 });
 
 export const METRIC_SUMS: Codec<MetricSums> = byName(list(number));
+
+const METRIC_HOUR = { startMs: number, sums: METRIC_SUMS };
 
 type StoredRecord = Omit<CheckRecord, "isShared">;
 
@@ -181,7 +185,10 @@ const RECORD: Fields<StoredRecord> = {
   seenAtMs: integer("seen_at_ms"),
   journal: addedBlob("journal"),
   durationHistory: addedJson("duration_history", DURATION_HISTORY),
-  metricHour: addedJson("metric_hour", object({ startMs: number, sums: METRIC_SUMS })),
+  metricHour: addedJson(
+    "metric_hour",
+    object<LastMetricHour>({ ...METRIC_HOUR, others: optional(list(object(METRIC_HOUR))) }),
+  ),
   metricHistory: addedJson("metric_history", byName(DURATION_HISTORY)),
 };
 
