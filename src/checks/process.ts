@@ -69,8 +69,8 @@ async function observeProcess(check: CheckOf<"process">, context: ObserveContext
   const isLinux = system.platform === "linux";
   const columns = [
     ...["pid=", "ppid=", isLinux ? "sess=" : "pgid=", "etime=", "rss=", "stat="],
-    ...isLinux ? CONTROL_GROUP : [],
     ...parameters.user === undefined ? [] : ["uid=", isLinux ? "user:64=" : "user="],
+    ...isLinux ? CONTROL_GROUP : [],
     parameters.pattern === undefined ? "comm=" : "args=",
   ];
   const printed = await runSystemCommand({
@@ -152,11 +152,14 @@ function commandOf({ command }: ProcessParameters, { platform }: Pick<System, "p
 const LINE =
   /^\s*(\d{1,10})\s+(\d{1,10})\s+(\S+)\s+(?:(?:(\d{1,10})-)?(\d{1,8}):)?(\d{1,8}):(\d{1,8})\s+(\d{1,15})\s+(\S+) (.*)$/;
 
-/** The control group, which may have any characters, ends with the id again: procps 3.3.12 has it. */
-const CONTROL_GROUP = ["cgname:128=", "pid="];
+/** Number and name of the user, and the rest. */
+const USER = /^\s*(\d{1,10})\s+(\S+) (.*)$/;
 
-/** Number and name of the user, and a text that may have any characters. */
-const REST_WITH_USER = /^\s*(\d{1,10})\s+(\S+) (.*)$/;
+/**
+ * The control group ends with the id again: procps 3.3.12 has it. Its owner may give it a name of any characters, an end too
+ * soon as well, so only texts that a process itself decides come after it.
+ */
+const CONTROL_GROUP = ["cgname:128=", "pid="];
 
 /** The age of a process that has just started may be below 0, which procps prints as millions of days. */
 const AGE_SECONDS_MAX = 1e10;
@@ -169,12 +172,12 @@ function readLine(
   const found = LINE.exec(line);
   if (found === null) return null;
   const [, id, parentId, group = "", days = 0, hours = 0, minutes, seconds, kibibytes, ...texts] = found;
-  const [state = "", end = ""] = texts;
+  const [state = "", rest = ""] = texts;
+  const parts = hasUsers ? USER.exec(rest) : [rest, rest];
+  if (parts === null) return null;
+  const end = parts.at(-1) ?? "";
   const groupEnd = hasGroup ? `${end} `.indexOf(` ${id} `) : 0;
   if (groupEnd === -1) return null;
-  const rest = hasGroup ? end.slice(groupEnd + ` ${id} `.length) : end;
-  const parts = hasUsers ? REST_WITH_USER.exec(rest) : [rest, rest];
-  if (parts === null) return null;
   const ageSeconds = ((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * 60 + Number(seconds);
   return {
     id: Number(id),
@@ -185,7 +188,7 @@ function readLine(
     residentBytes: Number(kibibytes) * 1024,
     unit: unitOfControlGroup(end.slice(0, groupEnd).trim()),
     users: parts.slice(1, -1),
-    text: parts.at(-1)?.trim() ?? "",
+    text: (hasGroup ? end.slice(groupEnd + ` ${id} `.length) : end).trim(),
   };
 }
 

@@ -73,7 +73,10 @@ async function observeRehearsal(
   const result = evaluate(next, { parameters, times, isSent, pending, nowMs });
   return {
     ...isDue && !isSent && result.condition !== parameters.conditionOnUnconfirmed
-      ? { ...result, ...unknownResult(`not sent, since notifications are off: ${describeProof(last)}`) }
+      ? {
+        ...result,
+        ...unknownResult(`not sent, since notifications are off: ${describeProof(last, times.timeZone)}`),
+      }
       : result,
     metrics: metricsOf(next),
     memory: JSON.stringify(memoryAfter),
@@ -126,7 +129,7 @@ function evaluate(
   last: Memory["last"],
   { parameters, times, isSent, pending, nowMs }: EvaluateOptions,
 ): CheckResult {
-  const proof = describeProof(last);
+  const proof = describeProof(last, times.timeZone);
   const nextAt = timeText(times.after(nowMs), times.timeZone);
   if (last === null) return awaited(`${proof}, the first rehearsal is sent at ${nextAt}`);
   const { sentAtMs, unprovenSinceMs, provenAtMs } = last;
@@ -153,9 +156,10 @@ function evaluate(
   return provenAtMs === null ? awaited(output) : checkResult("ok", output);
 }
 
-function describeProof(last: Memory["last"]): string {
+function describeProof(last: Memory["last"], timeZone: string | undefined): string {
   if (last === null || last.provenAtMs === null) return "never proven";
-  return `last proven at ${timeText(last.provenAtMs)}${last.provenBy === "" ? "" : ` by ${last.provenBy}`}`;
+  const by = last.provenBy === "" ? "" : ` by ${last.provenBy}`;
+  return `last proven at ${timeText(last.provenAtMs, timeZone)}${by}`;
 }
 
 function awaited(output: string): CheckResult {

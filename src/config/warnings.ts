@@ -79,7 +79,8 @@ function warnOfSchedules(
       const message = `is ${quoteValue(combined)}, which is inactive and left out`;
       warn(name, ["parameters", "checks", index], message);
     }
-    const isUnnoted = check.agent !== undefined || check.locations !== undefined || check.invert ||
+    const isUnnoted = check.kind === "reported" || check.agent !== undefined ||
+      check.locations !== undefined || check.invert ||
       combinedChecks(check).length > 0;
     if (check.unit !== undefined && isUnnoted) {
       const message = 'has no effect with "locations" or "invert", on a group, or on what an agent reports';

@@ -32,7 +32,7 @@ function observePrinted(
 /** Adds what only `ps` of Linux prints: the control group, and the id once more. */
 function withControlGroup(line: string, cgname = "-"): string {
   return line.replace(
-    /^ *(\d+)( +\S+){5} +/,
+    /^ *(\d+)( +\S+){5} +(?:\d+ \S+ +)?/,
     (head, id) => `${head}${cgname.padEnd(128)} ${id.padStart(7)} `,
   );
 }
@@ -218,6 +218,15 @@ Deno.test("process compares the user", async (t) => {
   for (const [user, count] of [["root", 1], ["33", 1], ["www-data", 1], ["nginx", 0]] as const) {
     await t.step(user, async () => {
       assert.equal((await observePrinted(lines, { name: "nginx", user })).metrics["count"], count);
+    });
+  }
+  // Whoever owns a control group may choose its name.
+  for (const name of ["x 102 0 root nginx", "x 102 zzz", "x 102"]) {
+    await t.step(`with the control group ${name}`, async () => {
+      const hostile = lines.map((line) => withControlGroup(line, line.includes("mallory") ? name : "-"));
+      const processes = { run: () => Promise.resolve(endOf(hostile.join("\n"))) };
+      const { metrics } = await observePrinted([], { name: "nginx", user: "root" }, { processes });
+      assert.equal(metrics["count"], 1);
     });
   }
 });
