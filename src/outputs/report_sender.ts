@@ -326,7 +326,10 @@ export class ReportSender implements Reporter {
     this.#sentMs = clock.monotonicMs();
     const names = new Set(sent.map(({ run }) => run.check));
     for (const name of names) this.#dropped.delete(name);
-    const rejected = new Set([...before.rejected.filter((name) => !names.has(name)), ...reply.rejected]);
+    const rejected = new Set([
+      ...before.rejected.filter((name) => !names.has(name)),
+      ...reply.rejected.filter((name) => names.has(name)),
+    ]);
     const added = [...rejected].filter((name) => !before.rejected.includes(name));
     if (added.length > 0) {
       const listed = firstItems(added.map((name) => quote(name)), NAMES_SHOWN).join(", ");

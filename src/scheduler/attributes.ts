@@ -139,8 +139,10 @@ export class AttributeObserver {
       finish: async ({ condition, host, shared, unit, units, last }, signal) => {
         const isOk = condition === "ok";
         const words = new Words();
-        // A failure of a proxy, or of this machine itself, is none of the unit.
-        if (!isProxied && !contacts.some(({ isOwn }) => isOwn)) {
+        // A failure of a proxy, or of this machine itself, is none of the unit, and neither is a wrong response.
+        const isAnswered = !isOk &&
+          contacts.some(({ reached, failedAt }) => reached === "answer" && failedAt !== "connecting");
+        if (!isProxied && !isAnswered && !contacts.some(({ isOwn }) => isOwn)) {
           const found = (unit === null ? units : [unit]).map((one) => this.#here(one));
           const known = new Set(isOk || unit !== null ? found : [...found, ...this.#lastOf(UNIT, last)]);
           for (const one of known.size > UNITS_MAX ? [] : known) words.add(UNIT, one, !isOk);

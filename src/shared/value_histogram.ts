@@ -21,10 +21,10 @@ const SCALE_MAX = 18;
 /** So many digits of a percentile are returned: a bucket of the finest scale is narrower. */
 const DIGITS = 5;
 
-/**
- * Added to an exponent, which is -1074 at least, so that no place but that of 0 is 0, down to the scale -8: there, 19 buckets
- * are for all numbers.
- */
+/** At this scale, 19 buckets are for all numbers. */
+const SCALE_MIN = -8;
+
+/** Added to an exponent, which is -1074 at least, so that no place but that of 0 is 0, down to the lowest scale. */
 const EXPONENTS = 1536;
 
 /** Returns the histogram with one more value, which is finite. */
@@ -36,7 +36,8 @@ export function addValue(histogram: ValueHistogram, value: number): ValueHistogr
   const isNew = places[index] !== place;
   if (isNew) places.splice(index, 0, place);
   counts.splice(index, Number(!isNew), 1 + (isNew ? 0 : counts[index] ?? 0));
-  while (places.length > BUCKETS_MAX) {
+  // Also of damaged numbers, it ends.
+  while (places.length > BUCKETS_MAX && scale > SCALE_MIN) {
     ({ places, counts } = joined(places.map((one) => coarser(one, 1)), counts));
     scale--;
   }

@@ -181,6 +181,30 @@ simulate("a process and servers of a systemd unit that is stopped are one messag
   },
 });
 
+simulate("wrong responses are not those of a unit whose server responds", {
+  start: START,
+  config: {
+    channels: { chat: LINE },
+    checks: {
+      nginx: { kind: "process", parameters: { name: "nginx" } },
+      shop: page("shop", { unit: "nginx.service" }),
+      api: page("api", { unit: "nginx.service" }),
+    },
+  },
+  servers: { "10.0.0.7": "22:00 404" },
+  actions: {
+    [START]: listNginx(2),
+    "22:00": listNginx(0),
+    "22:05": async (world) => {
+      const { stdout } = await world.machine().run("why", "shop");
+      assert.doesNotMatch(stdout, /nginx\.service/);
+    },
+  },
+  until: "22:06",
+  expect: { chat: "any" },
+  finally: (_, receivers) => assert.doesNotMatch(textsOf("chat", receivers).join(), /nginx\.service/),
+});
+
 simulate("without common causes each problem is a message", {
   start: START,
   config: { common_causes: false, channels: { chat: LINE }, checks: PAGES },
