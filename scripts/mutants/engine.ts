@@ -708,6 +708,14 @@ export const ENGINE: FaultyLayer = {
     },
     {
       file: "src/engine/decide.ts",
+      tests: ["tests/simulation/latency_test.ts"],
+      faults: [
+        ["a check is ok without a value that has limits", "&& lacking.length === 0) return", ") return"],
+        ["one run without a value ends a problem", "&& !lastValues.has(name)", ""],
+      ],
+    },
+    {
+      file: "src/engine/decide.ts",
       tests: ["tests/simulation/agents_test.ts"],
       faults: [
         [

@@ -27,6 +27,7 @@ import { actionPhase, describeActions, withAction } from "../condition/action.ts
 import type { ActionRun, ConditionState, Suppression } from "../domain/condition.ts";
 import type { TextMax } from "../domain/delivery.ts";
 import { observedGapMs } from "../domain/objective.ts";
+import { firstItems, quote } from "../shared/text.ts";
 import { HOUR_MS } from "../shared/time_units.ts";
 import {
   type Notification,
@@ -408,16 +409,39 @@ function withLimits(
   const metricHistory = metrics === undefined || !counts
     ? metrics && known.metricHistory || null
     : addMetricValues(metrics, known.metricHistory, { values: valuesOf(result), nowMs });
-  const exceeded = counts
-    ? [
-      ...duration === undefined ? [] : judgeDurations(duration, durationHistory, nowMs),
-      ...metrics === undefined ? [] : judgeMetrics(metrics, metricHistory, nowMs),
-    ].find(({ isExceeded }) => isExceeded)
-    : undefined;
-  if (exceeded === undefined) return { result, durationHistory, metricHistory };
-  const warning = { condition: "warning", output: joinTexts([exceeded.text, output]) } as const;
-  return { result: { ...result, ...warning }, durationHistory, metricHistory };
+  const histories = { durationHistory, metricHistory };
+  if (!counts) return { result, ...histories };
+  const lacking = lackingValues(result, before.last);
+  const judged = Object.entries(metrics ?? {}).filter(([name]) => !lacking.includes(name));
+  const exceeded = [
+    ...duration === undefined ? [] : judgeDurations(duration, durationHistory, nowMs),
+    ...judgeMetrics(Object.fromEntries(judged), metricHistory, nowMs),
+  ].find(({ isExceeded }) => isExceeded);
+  if (exceeded === undefined && lacking.length === 0) return { result, ...histories };
+  const limited = {
+    condition: exceeded === undefined ? "unknown" : "warning",
+    output: joinTexts([exceeded?.text ?? describeLack(result, lacking), output]),
+  } as const;
+  return { result: { ...result, ...limited }, ...histories };
 }
+
+/** Returns the values with limits that neither this run nor the one before measured: the first run of some checks has no rates. */
+function lackingValues(result: Result, last: KeptResult | null): readonly string[] {
+  const { metrics } = result.check;
+  if (metrics === undefined || last === null) return [];
+  const [values, lastValues] = [valuesOf(result), valuesOf(last)];
+  return Object.keys(metrics).filter((name) => !values.has(name) && !lastValues.has(name));
+}
+
+function describeLack(result: Result, lacking: readonly string[]): string {
+  const known = valuesOf(result).keys().map((name) => quote(name)).toArray();
+  const measured = known.length === 0 ? "none" : firstItems(known, NAMES_SHOWN).join(", ");
+  return `no value ${
+    lacking.map((name) => quote(name)).join(", ")
+  }, which "metrics" limits; measured: ${measured}`;
+}
+
+const NAMES_SHOWN = 8;
 
 const NO_LIMITS: LimitHistories = { durationHistory: null, metricHistory: null };
 

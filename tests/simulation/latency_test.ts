@@ -179,7 +179,10 @@ simulate("a value that is high for some minutes has one warning, until few of an
       },
     },
   },
-  results: { web: "ok (fine | queue=100MB), 22:00 ok (fine | queue=101MB), 22:10 ok (fine | queue=-5MB)" },
+  results: {
+    web: "ok (fine | queue=100MB constructor=1), 22:00 ok (fine | queue=101MB constructor=1), " +
+      "22:10 ok (fine | queue=-5MB constructor=0)",
+  },
   actions: {
     "21:50:05": "clock +365d",
     "21:51:05": "clock -365d",
@@ -188,7 +191,7 @@ simulate("a value that is high for some minutes has one warning, until few of an
     "22:30": async (world) => {
       const { stdout } = await world.machine().run("why", "web");
       assert.match(stdout, /^metric queue \(MB\): p95 above 100: \d+ of \d\d values in 1 h were higher$/m);
-      assert.match(stdout, /^metric constructor: p50 above 1: not known, 0 values in 1 h, 10 required$/m);
+      assert.match(stdout, /^metric constructor: p50 not above 1: 0 of \d\d values in 1 h were higher$/m);
       const history = JSON.parse((await world.machine().run("history", "--format", "json", "web")).stdout);
       assert.equal(history.metric_limits.length, 2);
     },
@@ -199,5 +202,30 @@ simulate("a value that is high for some minutes has one warning, until few of an
     assert.match(
       messages[0]?.items[0]?.output ?? "",
       /^queue \(MB\): p95 above 100: [34] of \d\d values in 1 h were higher; fine$/,
+    ),
+});
+
+simulate("a check is not ok without a value that has limits", {
+  start: "2026-03-02 21:55",
+  config: {
+    checks: {
+      web: {
+        metrics: { size: { p50_above: 100, over: "1 hour" } },
+        schedule: { regular_interval: "1 minute", attentive_interval: "1 minute" },
+      },
+    },
+  },
+  // The value lacks once, is measured, and has another name then.
+  results: {
+    web: "ok (fine | size=200), 22:10 ok (fine), 22:11 ok (fine | size=1), 22:40 ok (fine | size=1B)",
+  },
+  until: "22:50",
+  expect: {
+    chat: ["22:04-22:06 problem web warning", "22:22-22:36 recovery web ok", "22:41 problem web unknown"],
+  },
+  finally: (_world, { messages }) =>
+    assert.equal(
+      messages[2]?.items[0]?.output,
+      'no value "size", which "metrics" limits; measured: "exit_code", "size (B)"; fine',
     ),
 });
