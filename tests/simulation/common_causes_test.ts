@@ -42,6 +42,13 @@ simulate("four checks of one server are one message that names it, and so are th
       );
       const { stdout: json } = await world.machine().run("why", "api", "--format", "json");
       assert.deepEqual(JSON.parse(json).cause.checks, ["api", "docs", "login", "shop"]);
+      const status = await world.machine().run("status");
+      assert.match(
+        status.stdout.replaceAll(/\s+/g, " "),
+        / cause: 4 checks fail since .*: api, docs, login, shop /,
+      );
+      const { causes } = JSON.parse((await world.machine().run("status", "--format", "json")).stdout);
+      assert.deepEqual(causes, [JSON.parse(json).cause]);
     },
     "22:19": async (world) => {
       const cause = "all connect to 10.0.0.7:80, and no healthy check does";

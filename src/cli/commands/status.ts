@@ -24,6 +24,7 @@ import { isEverything, readSelection, selectActiveChecks } from "../open_config.
 import { exitCodeOf, failRule } from "../exit_code.ts";
 import { describeReporting, readReporting } from "../../outputs/agents_status.ts";
 import { statusJson, type StatusSnapshot } from "../../outputs/json/status_json.ts";
+import { describeFoundCause, presentCauses } from "../../outputs/present_causes.ts";
 import { NO_ACTIVE_CHECK } from "../formats/format.ts";
 import type { PluginItem } from "../formats/plugin.ts";
 import { describeVote } from "../../condition/agreement.ts";
@@ -160,6 +161,7 @@ async function showStatus(invocation: Invocation, system: System): Promise<numbe
     notifications,
     monitor,
     reporting: store === null ? null : await readReporting(store),
+    causes: presentCauses(statuses, known.config, { recordOf, nowMs }),
     servedBy: null,
     configError: error?.message ?? null,
   };
@@ -214,7 +216,7 @@ interface PrettyOptions extends TableOptions, TimeContext {
 
 /** The lowest severity first, so that the problems are on the screen, next to the prompt. */
 function renderPretty(
-  { statuses, notifications, monitor, reporting }: StatusSnapshot,
+  { statuses, notifications, monitor, reporting, causes }: StatusSnapshot,
   options: PrettyOptions,
 ): string {
   const { nowMs, all, columns, trouble } = options;
@@ -232,6 +234,7 @@ function renderPretty(
     ...renderQueuedNotifications(notifications, options),
     all.statuses === statuses ? maintenanceLines(statuses, options) : [],
     rows.length === 0 ? [] : renderTable(rows, options),
+    causes.flatMap((cause) => wrapTo(printable(describeFoundCause(cause, options.timeZone)), columns)),
     trouble.flatMap((line) => wrapTo(printable(line), columns)),
     [...reports, ...wrapTo(sums.join("; "), columns)],
   ];

@@ -3,9 +3,9 @@ import { actionTitle, describeRun } from "../../condition/action.ts";
 import { describeBurning } from "../../condition/burn.ts";
 import { describeDurationRule, describeMetricRules } from "../../condition/duration_rule.ts";
 import type { ActionRun, BurnAlert } from "../../domain/condition.ts";
-import { describeCause as describeCommonCause } from "../../channels/describe_item.ts";
 import { unconfirmedOf } from "../../engine/check_status.ts";
 import { deliveryFields, describeDelivery } from "../../outputs/outbox_status.ts";
+import { describeFoundCause, foundCauseFields } from "../../outputs/present_causes.ts";
 import { gatherWhy, type Why } from "../../outputs/why/gather_why.ts";
 import {
   describeCause,
@@ -194,7 +194,7 @@ function runTime(startedAtMs: number, { nowMs, isPast }: Why, timeZone: string):
 function causeOf({ cause: explained }: Why, timeZone: string): readonly string[] {
   if (explained === null) return [];
   const { cause, suspects } = explained;
-  if (cause !== null) return [`cause: ${describeCommonCause(cause, timeZone)}: ${cause.names.join(", ")}`];
+  if (cause !== null) return [describeFoundCause(cause, timeZone)];
   return [
     "no common cause with other checks:",
     ...suspects.map((suspect) => {
@@ -268,7 +268,7 @@ function whyJson(why: Why): string {
       outcome: run.outcome,
       reason: run.reason,
     })),
-    cause: found === null ? null : { text: found.text, since: isoTime(found.sinceMs), checks: found.names },
+    cause: found === null ? null : foundCauseFields(found),
     suspects: (cause?.suspects ?? []).map(({ attribute, failing, unconfirmed, refutedBy }) => ({
       attribute,
       failing,

@@ -20,7 +20,9 @@ import { type PageFacts, pageFacts, type PageForms, type PageWhy } from "../html
 import { publicChange, publicChecks, publicStatus } from "../html_report/public_report.ts";
 import { PageHistories, type PagePiece, PageRows } from "../html_report/page_rows.ts";
 import { pagePieces } from "../html_report/write_report.ts";
+import type { FoundCause } from "../../engine/causes.ts";
 import { readReporting } from "../agents_status.ts";
+import { presentCauses } from "../present_causes.ts";
 import { historyJson, readHistory } from "../json/history_json.ts";
 import type { ObjectiveResult } from "../summary/objectives.ts";
 import { locationStatuses, type MonitorStatus } from "../json/monitor_fields.ts";
@@ -181,9 +183,16 @@ export class Views {
       },
       monitor: await this.#monitor(),
       reporting: this.#isPublic ? null : await readReporting(store),
+      causes: this.#isPublic ? [] : this.#causes(statuses),
       servedBy: this.#isPublic ? null : this.#sources.servedBy,
       configError: null,
     }, highestSeverity(countedConditions(statuses)));
+  }
+
+  #causes(statuses: readonly CheckStatus[]): readonly FoundCause[] {
+    const { config, repository, system } = this.#sources;
+    const nowMs = system.clock.wallMs();
+    return presentCauses(statuses, config, { recordOf: (name) => repository.recordOf(name, nowMs), nowMs });
   }
 
   /** A check's part of that. */

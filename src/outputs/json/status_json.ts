@@ -3,7 +3,9 @@ import { type CheckStatus, knownNotified, unconfirmedOf } from "../../engine/che
 import { queuedNotificationFields, type QueuedNotifications } from "../outbox_status.ts";
 import { jsonDocument } from "../../shared/text.ts";
 import { isoTimeOrNull, roundedMs } from "../../shared/json_values.ts";
+import type { FoundCause } from "../../engine/causes.ts";
 import { agentFields, reportingFields, type ReportingStatus } from "../agents_status.ts";
+import { foundCauseFields } from "../present_causes.ts";
 import { locationFields, monitorFields, type MonitorStatus } from "./monitor_fields.ts";
 
 export interface StatusSnapshot {
@@ -13,6 +15,8 @@ export interface StatusSnapshot {
   readonly monitor: MonitorStatus | null;
   /** The reports to another monitor; `null`: none were ever sent. */
   readonly reporting: ReportingStatus | null;
+  /** The common causes of several problems. */
+  readonly causes: readonly FoundCause[];
   /** The member or host whose endpoint renders it; `null`: a command does, or it is not shown. */
   readonly servedBy: string | null;
   /** Why the config can't be used; `null` if it can. */
@@ -21,7 +25,7 @@ export interface StatusSnapshot {
 
 /** Renders the JSON of `monitor status`; fields are only ever added. */
 export function statusJson(
-  { statuses, notifications, monitor, reporting, servedBy, configError }: StatusSnapshot,
+  { statuses, notifications, monitor, reporting, causes, servedBy, configError }: StatusSnapshot,
   condition: Condition,
 ): string {
   const value = {
@@ -31,6 +35,7 @@ export function statusJson(
     monitor: monitorFields(monitor),
     agents: agentFields(statuses),
     report_to: reportingFields(reporting),
+    causes: causes.map(foundCauseFields),
     served_by: servedBy,
     config_error: configError,
   };

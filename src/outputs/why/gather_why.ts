@@ -12,9 +12,8 @@ import {
   ConfiguredChannels,
   toNotifyingConfig,
 } from "../../engine/configured_channels.ts";
-import { type CausesOptions, explainCause, type ExplainedCause } from "../../engine/causes.ts";
-import { holdingDependencies } from "../../engine/suppression.ts";
-import { AttributeIndex, newRecord } from "../../state/record_cache.ts";
+import { explainCause, type ExplainedCause } from "../../engine/causes.ts";
+import { recordedCauses, runningChecks } from "../present_causes.ts";
 import { type ShownNotification, shownNotifications } from "../outbox_status.ts";
 import { type LastNotified, lastNotified } from "../../engine/queued_notifications.ts";
 import {
@@ -99,11 +98,7 @@ export function gatherWhy(
     ? present
     : { condition: "unknown", state: "overdue", last: present.last };
   const names = new ConfiguredChannels(toNotifyingConfig(config));
-  // A dependency that the present service does not run suppresses nothing.
-  const isLeft = (name: string): boolean => recordOf(name)?.nextRunAtMs === null;
-  const running = new Map(
-    config.checks.filter(({ name, active }) => active && !isLeft(name)).map((one) => [one.name, one]),
-  );
+  const running = runningChecks(config.checks, recordOf);
   const rows = shownNotifications(outbox, nowMs, names)
     .filter(({ notification }) => notification.check === check.name);
   const markerOf = ({ key }: Channel): DeliveryMarker | null =>
@@ -127,12 +122,9 @@ export function gatherWhy(
     check,
     record,
     known,
-    cause: isPast || known.state !== "current" || !config.commonCauses ? null : explainCause(check.name, {
-      running,
-      recordOf: (name) => recordOf(name) ?? newRecord(name, nowMs),
-      isHeld: (one) => holdingDependencies(one, options).length > 0,
-      ...attributesOf(running.keys(), recordOf),
-    }),
+    cause: isPast || known.state !== "current" || !config.commonCauses
+      ? null
+      : explainCause(check.name, recordedCauses(running, recordOf, nowMs)),
     agentOutput: isReported(check) ? recordOf(agentCheckName(check.agent ?? ""))?.last?.output ?? "" : "",
     stale: describeStale({ check, state: known.state, record, notRunning }, nowMs),
     channels: [...unique.values()].map((channel) => ({
@@ -153,19 +145,5 @@ export function gatherWhy(
     nowMs,
     isPast,
     gap,
-  };
-}
-
-/** Returns what the last runs of checks depended on. */
-function attributesOf(
-  names: Iterable<string>,
-  recordOf: WhySources["recordOf"],
-): Pick<CausesOptions, "checksWith" | "suspectingWith" | "suspecting"> {
-  const index = new AttributeIndex();
-  for (const name of names) index.replace(name, undefined, recordOf(name)?.last?.attributes);
-  return {
-    checksWith: (attribute) => index.checksWith(attribute),
-    suspectingWith: (attribute) => index.suspectingWith(attribute),
-    suspecting: index.suspecting,
   };
 }
