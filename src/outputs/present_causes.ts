@@ -3,7 +3,6 @@ import { describeCause } from "../channels/describe_item.ts";
 import type { Check } from "../domain/check.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import { type CausesOptions, findCauses, type FoundCause } from "../engine/causes.ts";
-import type { CheckStatus } from "../engine/check_status.ts";
 import { holdingDependencies } from "../engine/suppression.ts";
 import { isoTime } from "../shared/json_values.ts";
 import { AttributeIndex, newRecord } from "../state/record_cache.ts";
@@ -36,18 +35,23 @@ export function recordedCauses(
   };
 }
 
-/** Returns the causes that checks have whose conditions are known now. */
+interface PresentOptions {
+  readonly recordOf: RecordOf;
+  readonly nowMs: number;
+  /** Whether a check is shown, and its condition known now. */
+  isCurrent(name: string): boolean;
+}
+
+/** Returns the causes that checks have now. */
 export function presentCauses(
-  statuses: readonly CheckStatus[],
   config: { readonly checks: readonly Check[]; readonly commonCauses: boolean } | null,
-  { recordOf, nowMs }: { readonly recordOf: RecordOf; readonly nowMs: number },
+  { recordOf, nowMs, isCurrent }: PresentOptions,
 ): readonly FoundCause[] {
-  if (config === null || !config.commonCauses) return [];
+  const suspects = ({ name }: Check): boolean =>
+    (recordOf(name)?.last?.attributes?.suspected ?? []).length > 0;
+  if (config === null || !config.commonCauses || !config.checks.some(suspects)) return [];
   const causes = findCauses(recordedCauses(runningChecks(config.checks, recordOf), recordOf, nowMs));
-  const found = statuses.flatMap(({ check, state }) =>
-    state === "current" ? causes.get(check.name) ?? [] : []
-  );
-  return [...new Set(found)];
+  return [...new Set(causes.values())].filter(({ names }) => names.some(isCurrent));
 }
 
 export function foundCauseFields({ text, sinceMs, names }: FoundCause): unknown {

@@ -31,6 +31,7 @@ simulate("four checks of one server are one message that names it, and so are th
       program: { kind: "command" },
     },
     checks: { ...PAGES, other: OTHER },
+    listen: { address: "127.0.0.1:9797" },
   },
   servers: OUTAGE,
   actions: {
@@ -49,6 +50,14 @@ simulate("four checks of one server are one message that names it, and so are th
       );
       const { causes } = JSON.parse((await world.machine().run("status", "--format", "json")).stdout);
       assert.deepEqual(causes, [JSON.parse(json).cause]);
+      for (const path of ["/", "/checks/api"]) {
+        const page = await world.machine().request(path);
+        assert.match(
+          page?.body ?? "",
+          /<p class=o>cause: 4 checks fail since [^<]*: api, docs, login, shop<\/p>/,
+          path,
+        );
+      }
     },
     "22:19": async (world) => {
       const cause = "all connect to 10.0.0.7:80, and no healthy check does";

@@ -161,7 +161,10 @@ async function showStatus(invocation: Invocation, system: System): Promise<numbe
     notifications,
     monitor,
     reporting: store === null ? null : await readReporting(store),
-    causes: presentCauses(statuses, known.config, { recordOf, nowMs }),
+    causes: presentCauses(known.config, {
+      ...{ recordOf, nowMs },
+      isCurrent: (name) => statuses.some(({ check, state }) => check.name === name && state === "current"),
+    }),
     servedBy: null,
     configError: error?.message ?? null,
   };

@@ -7,6 +7,7 @@ import { shellWord, truncate } from "../../shared/text.ts";
 import { joinMarkup, type Markup, markup, type TimeText, zoneOffset } from "../markup.ts";
 import { fieldWord, NO_FILTER, type Sort, SORTS } from "./page_filter.ts";
 import { renderSignedIn } from "./render_actions.ts";
+import { describeFoundCause } from "../present_causes.ts";
 import { headingOf, renderFilterLink, TEXT_MAX } from "./render_check.ts";
 import { STROKE_CLASSES } from "./strips.ts";
 import { DAYS_SHOWN, isUnconfirmed, notOk, type PageCheck, type ReportSnapshot } from "./snapshot.ts";
@@ -25,7 +26,7 @@ export function renderHeader(snapshot: ReportSnapshot, time: TimeText): Markup {
 ${text?.title === undefined ? "" : markup`<p class=h>${truncate(text.title, TEXT_MAX.name)}</p>\n`}<h1>${
     headline(snapshot)
   }</h1>
-${renderNotRunning(snapshot, time)}${renderUnwritable(snapshot)}${
+${renderNotRunning(snapshot, time)}${renderCauses(snapshot)}${renderUnwritable(snapshot)}${
     renderFailedReload(snapshot, time)
   }<nav aria-label=Sections>${renderLinks(snapshot)}</nav>
 ${
@@ -186,6 +187,13 @@ function renderFirstSteps(snapshot: ReportSnapshot): Markup {
   }
   const file = configLabel === "" ? "" : markup` -c ${shellWord(truncate(configLabel, TEXT_MAX.output))}`;
   return markup`<p class=o>No data: no check has run yet. Run each once with <code>monitor check --once${file}</code>, or start the service with <code>monitor check${file}</code>.</p>\n`;
+}
+
+function renderCauses({ causes = [], timeZone }: ReportSnapshot): Markup {
+  const lines = causes.map((cause) =>
+    markup`<p class=o>${truncate(describeFoundCause(cause, timeZone), TEXT_MAX.note)}</p>\n`
+  );
+  return joinMarkup(lines, markup``);
 }
 
 function renderRenewal({ intervalMs, notRunning }: ReportSnapshot): string {

@@ -7,6 +7,7 @@ import type { Page, PageGroup } from "../../domain/generated/config.ts";
 import type { ConditionChange, RecentRun } from "../../domain/store.ts";
 import type { ShownNotification } from "../outbox_status.ts";
 import type { CheckStatus } from "../../engine/check_status.ts";
+import type { FoundCause } from "../../engine/causes.ts";
 import type { MeasuredValues } from "../../state/metric_sums.ts";
 import type { System } from "../../domain/system.ts";
 import type { Percentiles } from "../../shared/duration_histogram.ts";
@@ -122,6 +123,8 @@ export interface ReportSnapshot {
     /** The oldest first. */
     readonly actions: readonly PageAction[];
   };
+  /** The common causes of its checks. @default none, or they are not shown */
+  readonly causes?: readonly FoundCause[];
   /** The member that serves the page. @default none, or it is not shown */
   readonly servedBy?: string;
   /** Whether its readers can see more with the token. @default false */

@@ -86,10 +86,12 @@ export class Views {
       this.#sources;
     const rows = name === null && filter.words === "" && !this.#isPublic ? this.#rows : undefined;
     const own = name === null ? {} : await this.#ownOf(this.#get(name));
+    const checks = name === null ? select(config.checks) : [this.#get(name)];
     const facts = pageFacts({
       configLabel: config.source.label,
       text: config.page,
       timeZone: config.timeZone(),
+      causes: this.#causes(checks),
       intervalMs,
       notRunning: null,
       isStateWritable: repository.isWritable,
@@ -106,7 +108,7 @@ export class Views {
     yield* pagePieces({
       store: repository.store,
       // The groups of a public page may have tags that are not public.
-      checks: name === null ? select(config.checks) : [this.#get(name)],
+      checks,
       isWhole: isWhole && name === null,
       facts,
       recordOf: (name) => repository.recordOf(name, facts.nowMs),
@@ -183,16 +185,23 @@ export class Views {
       },
       monitor: await this.#monitor(),
       reporting: this.#isPublic ? null : await readReporting(store),
-      causes: this.#isPublic ? [] : this.#causes(statuses),
+      causes: this.#causes(active),
       servedBy: this.#isPublic ? null : this.#sources.servedBy,
       configError: null,
     }, highestSeverity(countedConditions(statuses)));
   }
 
-  #causes(statuses: readonly CheckStatus[]): readonly FoundCause[] {
+  /** The common causes of checks; they are not public. */
+  #causes(shown: readonly Check[]): readonly FoundCause[] {
+    if (this.#isPublic) return [];
     const { config, repository, system } = this.#sources;
     const nowMs = system.clock.wallMs();
-    return presentCauses(statuses, config, { recordOf: (name) => repository.recordOf(name, nowMs), nowMs });
+    return presentCauses(config, {
+      recordOf: (name) => repository.recordOf(name, nowMs),
+      nowMs,
+      isCurrent: (name) =>
+        shown.some((check) => check.name === name && this.#statusOf(check, []).state === "current"),
+    });
   }
 
   /** A check's part of that. */
