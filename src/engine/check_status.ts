@@ -238,6 +238,7 @@ export function describeStatus(status: CheckStatus, nowMs: number): string {
     said,
     isNotified ? "" : `[${describeSuppression(status)}]`,
     record.condition.flappingSinceMs === null ? "" : "[flapping]",
+    (record.condition.burn?.alert ?? null) === null ? "" : "[error budget burns]",
     status.acknowledged === null ? "" : `[${describeAcknowledgement(status.acknowledged)}]`,
   ].filter((part) => part !== "").join(" ");
 }

@@ -6,7 +6,11 @@ import { campaign, testSeed } from "../../testing/seed.ts";
 import { test } from "./installation.ts";
 
 const START = "2026-03-02 21:55";
-const FLAKY = { objective: "99.9 % a month", threshold: 3 };
+const FLAKY = {
+  tags: ["all"],
+  objective: "99.9 % a month",
+  threshold: 3,
+};
 
 /** Results that fail for two minutes of each five, from a time of the day on. */
 function flaky(from: string, times: number): string {
@@ -39,6 +43,11 @@ simulate("a target that flaps below the threshold sends no problem, and once tha
       const { burning } = JSON.parse((await world.machine().run("why", "--format", "json", "web")).stdout);
       assert.deepEqual([burning.rate, burning.notified], [14.4, true]);
       assert.match((await world.machine().run("status")).stdout, / \[error budget burns\]$/m);
+      const page = await world.machine().run("report", "--output", "-");
+      assert.match(page.stdout, /\[error budget burns\]/);
+      const open = await world.machine().run("report", "--output", "-", "--public", "all");
+      assert.match(open.stdout, /^<!doctype html>[^]*web/);
+      assert.doesNotMatch(open.stdout, /error budget/);
       const { checks } = JSON.parse((await world.machine().run("status", "--format", "json")).stdout);
       assert.deepEqual([checks[0].burning.rate, checks[0].burning.since], [burning.rate, burning.since]);
       const history = await world.machine().run("history", "--from", "21:50");

@@ -274,11 +274,10 @@ function toRow(status: CheckStatus, options: PrettyOptions): TableRow {
   };
 }
 
-/** That its error budget burns, and what keeps it quiet now; the description has that if it suppresses a notification. */
+/** What keeps it quiet now; the description has that if it suppresses a notification. */
 function marks({ isSilenced, maintenance, record }: CheckStatus, nowMs: number): readonly string[] {
   const isSuppressed = record !== null && record.last !== null && dueEvent(record.condition) !== null;
   return [
-    ...(record?.condition.burn?.alert ?? null) === null ? [] : ["[error budget burns]"],
     ...isSilenced && !isSuppressed ? ["[silenced]"] : [],
     ...maintenance === null ? [] : [`[maintenance ${describeEnd(maintenance, nowMs)}]`],
   ];

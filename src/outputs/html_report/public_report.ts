@@ -1,6 +1,6 @@
 import type { CheckStatus, ShownCheck } from "../../engine/check_status.ts";
 import type { ConditionChange, KeptResult } from "../../domain/store.ts";
-import { mostUrgentFirst, type ShownCondition } from "../../domain/condition.ts";
+import { type ConditionState, mostUrgentFirst, type ShownCondition } from "../../domain/condition.ts";
 import type { Page } from "../../domain/generated/config.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
 import { groupChecks, type PageCheck, type PageSlot, type ReportSnapshot } from "./snapshot.ts";
@@ -28,11 +28,7 @@ export function publicStatus(status: CheckStatus): CheckStatus {
     check,
     record: record === null ? null : {
       ...record,
-      condition: {
-        ...record.condition,
-        notified: record.condition.confirmed ?? "ok",
-        notifiedAtMs: record.condition.confirmedSinceMs,
-      },
+      condition: publicCondition(record.condition),
       last: record.last === null ? null : publicResult(record.last),
     },
     waitsFor: [],
@@ -40,6 +36,10 @@ export function publicStatus(status: CheckStatus): CheckStatus {
     acknowledged: null,
     maintenance: null,
   };
+}
+
+function publicCondition({ burn: _, ...condition }: ConditionState): ConditionState {
+  return { ...condition, notified: condition.confirmed ?? "ok", notifiedAtMs: condition.confirmedSinceMs };
 }
 
 /** Lists the public fields, so that fields added to results stay hidden. */
