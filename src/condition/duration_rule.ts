@@ -127,7 +127,7 @@ export function addDuration(
   { durationMs, nowMs }: Readonly<Record<"durationMs" | "nowMs", number>>,
 ): DurationHistory {
   const { overMs, slowerThanUsual } = limits;
-  const rule = Object.entries(limits).map(([key, value]) => `${key} ${value}`).sort().join();
+  const rule = ruleOf(limits);
   const part = Math.floor(nowMs * PARTS / overMs);
   const old = before?.rule === rule ? before.parts : [];
   const present = old.find(([index]) => index === part) ?? [part];
@@ -143,6 +143,10 @@ export function addDuration(
     parts: [...old.filter((one) => one !== present), [part, ...added]].slice(-PARTS_STORED),
     ...usual,
   };
+}
+
+function ruleOf(limits: DurationLimits): string {
+  return Object.entries(limits).map(([key, value]) => `${key} ${value}`).sort().join();
 }
 
 /** Of a clock that was set back, later parts do not count. */
@@ -164,7 +168,9 @@ export function judgeDurations(
   words: Words = OF_DURATIONS,
 ): readonly DurationVerdict[] {
   const part = Math.floor(nowMs * PARTS / limits.overMs);
-  const parts = history?.parts.filter((one) => isIn(one, part)) ?? [];
+  // Until the next run, what is counted is that of the limits before an edit.
+  const counted = history?.rule === ruleOf(limits) ? history.parts : [];
+  const parts = counted.filter((one) => isIn(one, part));
   const over = exactDuration(limits.overMs);
   return limitsAt(limits, history, nowMs, words).map(
     ({ name, within, slowPercent, runsMin, ms, lack }, index) => {

@@ -100,6 +100,16 @@ Deno.test("addDuration() begins again with other limits, and keeps what is usual
   assert.equal(after.medians.trim().length, 3);
 });
 
+Deno.test("judgeDurations() knows nothing of other limits until the next run", () => {
+  const runs = minutely(Array.from({ length: 20 }, () => 200));
+  const history = historyOf({ ...HOURLY, p50AboveMs: 100 }, runs);
+  const [verdict] = judgeDurations({ ...HOURLY, p50AboveMs: 100_000 }, history, runs.at(-1)?.nowMs ?? 0);
+  assert.deepEqual(verdict, {
+    isExceeded: false,
+    text: "p50 above 1 min 40 s: not known, 0 runs in 1 h, 10 required",
+  });
+});
+
 Deno.test("what is usual is the median of the same hour of the week, of as many weeks as are known", () => {
   const limits = { ...HOURLY, slowerThanUsual: 3 };
   const MONDAY_9 = MONDAY_MS + 9 * HOUR_MS;
