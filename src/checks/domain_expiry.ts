@@ -80,6 +80,7 @@ function lookupUrl({ domain, server }: Parameters): string | null {
   return base === null ? null : `${base.replace(/\/*$/, "")}/domain/${encodeURIComponent(name)}`;
 }
 
+/** Returns the RDAP server of a top-level domain; `null`: IANA lists none. */
 export function serverOf(zone: string): string | null {
   for (const [server, zones] of Object.entries(RDAP_SERVERS)) {
     if (` ${zones} `.includes(` ${zone} `)) return server.replaceAll("*", zone);

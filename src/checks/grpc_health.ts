@@ -166,6 +166,7 @@ async function readResponse(connection: Connection): Promise<GrpcResponse | stri
   }
 }
 
+/** A payload without padding and priority. */
 function contentOf(payload: Uint8Array, flags: number): Uint8Array {
   const padding = (flags & PADDED) === 0 ? 0 : payload[0] ?? 0;
   const from = ((flags & PADDED) === 0 ? 0 : 1) + ((flags & PRIORITY) === 0 ? 0 : 5);

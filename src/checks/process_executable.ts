@@ -5,6 +5,7 @@ export const PROCESSES = "/proc";
 
 export interface Executed<Process> {
   readonly running: readonly Process[];
+  /** Those whose executable cannot be read, such as those of other users. */
   readonly unreadable: readonly Process[];
   /** Why the first of them cannot be read; empty: all can. */
   readonly reason: string;

@@ -51,6 +51,7 @@ function outputBytesMax({ outputFormat }: ScriptParameters): number {
   return outputFormat === "junit" ? 1024 * 1024 : 64 * 1024;
 }
 
+/** The exit codes that are conditions (Monitoring Plugins guidelines, "Plugin Return Codes"). */
 const CONDITIONS_BY_EXIT_CODE: readonly Condition[] = ["ok", "warning", "critical", "unknown"];
 
 type StartedEnd = Exclude<ProcessEnd, { readonly ended: "not_started" }>;

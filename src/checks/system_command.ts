@@ -41,6 +41,7 @@ export function runCommand(
   }, signal);
 }
 
+/** Returns why a command failed; `null`: it printed everything. */
 export function describeFailure(
   end: ProcessEnd,
   { path, timeoutMs }: Omit<SystemCommand, "arguments">,

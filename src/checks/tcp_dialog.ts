@@ -15,6 +15,7 @@ interface DialogOptions {
   /** Whether a text without a newline may be a line: a prompt, or the last one. A cut line of a protocol is none. */
   readonly acceptsPrompts: boolean;
   enter(phase: ConnectionPhase): void;
+  /** Aborts everything, with the connection. */
   readonly signal: AbortSignal;
 }
 

@@ -136,6 +136,7 @@ const SUFFIXES: Readonly<Record<Measure["unit"], string>> = {
   number: "",
 };
 
+/** The value, its share of the whole, and each threshold. */
 function metricsOf(measure: Measure): readonly (readonly [name: string, value: number])[] {
   const plain = measure.name + SUFFIXES[measure.unit];
   const share = `${measure.name}_percent`;

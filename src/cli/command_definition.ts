@@ -65,6 +65,7 @@ export class Invocation {
     return Array.isArray(value) ? value : [];
   }
 
+  /** @throws {UsageError} If it is none of the choices. */
   choice<Choice extends string>(name: string, choices: readonly Choice[]): Choice | undefined {
     const value = this.text(name);
     if (value === undefined) return undefined;
@@ -117,7 +118,10 @@ export interface Command {
   /** Options that it does not have, with the command to use instead. @default none */
   readonly replaced?: Readonly<Record<string, string>>;
   readonly examples: readonly (readonly [line: string, meaning: string])[];
-  /** The permission classes that it uses with any config. Without it, the command itself drops those that it can. */
+  /**
+   * The permission classes that it uses with any config; the others are dropped before it runs. Without it, the command
+   * itself drops the classes that the config does not need.
+   */
   readonly uses?: readonly PermissionClass[];
   /** Its exit codes, in addition to those of every command. */
   readonly endings: readonly Ending[];

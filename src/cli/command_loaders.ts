@@ -1,6 +1,9 @@
 import type { Command } from "./command_definition.ts";
 
-/** Every command, in the order of the help. A run loads its own module alone: all of them take longer than most runs. */
+/**
+ * Every command by its name, in the order of the help. A run loads only the module of its own command, since loading
+ * all of them takes longer than most runs; `commands.ts` has them all.
+ */
 export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   init: async () => (await import("./commands/init.ts")).initCommand,
   discover: async () => (await import("./commands/discover.ts")).discoverCommand,

@@ -152,7 +152,11 @@ export function dropOtherPermissions(
   return missing;
 }
 
-/** @throws {MissingPermissionsError} If nothing can run without one, or it was dropped and needs a restart. */
+/**
+ * Returns the permissions that a config needs and lacks, without optional ones.
+ *
+ * @throws {MissingPermissionsError} If nothing can run without one of them, or it was dropped and needs a restart.
+ */
 export function requireGranted(
   requiredPermissions: readonly RequiredPermission[],
   system: System,
@@ -233,7 +237,11 @@ export const LISTEN_OPTION: OptionSpec = option(
 
 const INTERVAL_MS = 10_000;
 
-/** @throws {UsageError} If the address is invalid, or others could connect to it without a token. */
+/**
+ * Returns the HTTP endpoint of a command line and a config; `null`: none.
+ *
+ * @throws {UsageError} If the address is invalid, or others could connect to it without a token.
+ */
 export function listenOf(
   invocation: Invocation,
   { listen, written }: Pick<LoadedConfig, "listen" | "written">,

@@ -13,10 +13,10 @@ import { selectChecks } from "./open_config.ts";
 import { readState } from "./open_store.ts";
 
 /**
- * Sends a request to the service that runs on the state of a config.
+ * Sends a request to the service that runs on the state of a config, and returns its response.
  *
- * @throws {OutputError} If none runs, it has no control socket, or it hangs.
- * @throws {UsageError} If it uses another config, or doesn't run a named check itself.
+ * @throws {OutputError} If no service runs, it has no control socket, or it hangs.
+ * @throws {UsageError} If it uses another config; if an agent runs a named check; or if members share the state, and a named check is not in the config.
  */
 export async function askService(
   request: ControlRequest,

@@ -54,8 +54,11 @@ function textFields(fields: LogFields): string {
 }
 
 /**
- * A sink that never throws: text that can't be written is lost. Calls `onTrouble` with the reason when writing begins to
- * fail, and with `null` when it succeeds again. A reader that has closed its end never returns.
+ * A sink that never throws, for a process that continues without its output. Text that can't be written (a full disk, a
+ * closed terminal) is lost.
+ *
+ * Calls `onTrouble` once with the reason when writing begins to fail, and once with `null` when it succeeds again. A
+ * reader that has closed its end never returns.
  */
 export function createSteadySink(sink: TextSink, onTrouble: (reason: string | null) => void): TextSink {
   const trouble = createTrouble(onTrouble);

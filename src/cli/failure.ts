@@ -95,7 +95,12 @@ function render(text: string, hint: string | null, places: TypedPlaces = {}): st
   return `monitor: error: ${shown(text)}\n${hint === null ? "" : `monitor: hint: ${shown(hint)}\n`}`;
 }
 
-/** Writes a new file; one that exists only with `--force`. */
+/**
+ * Writes a new file.
+ *
+ * @throws {UsageError} If it exists, unless `--force` is given.
+ * @throws {OutputError} If it can't be written.
+ */
 export async function writeNew(
   path: string,
   text: string,

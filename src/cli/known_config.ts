@@ -31,7 +31,11 @@ interface KnownConfig {
   readonly place: StateLocation;
 }
 
-/** Loads the config; errors in it are warnings if the state can be found, and no checks are chosen by their tags. */
+/**
+ * Loads the config; its errors are warnings if the path of an existing state can be read nevertheless.
+ *
+ * @throws {ConfigError} If it has errors, and the state can't be found or the checks are chosen by their tags.
+ */
 export async function openKnownConfig(
   invocation: Invocation,
   { names: _, tags }: Selection,

@@ -43,6 +43,7 @@ export async function openConfig(
   return await openConfigAt(await locate(invocation, system), { invocation, system, ...options });
 }
 
+/** @throws {ConfigError} If it has errors. */
 export async function openConfigAt(
   location: ConfigLocation,
   { invocation, system, ...options }: LoadOptions & CommandContext,
@@ -123,7 +124,11 @@ async function locate(invocation: Invocation, system: System): Promise<ConfigLoc
   }
 }
 
-/** Rejects a config with missing requirements, for commands that need all of it. */
+/**
+ * Rejects a config with missing requirements, for commands that need all of it, such as an exact list of permissions.
+ *
+ * @throws {ConfigError} If the machine lacks some of it.
+ */
 export function refuseLacks({ lacks, placed, source }: LoadedConfig): void {
   if (lacks.length === 0) return;
   const message = `cannot use config "${source.label}": a variable, file or command is missing`;
@@ -199,6 +204,7 @@ async function findChannelLacks({ files }: LoadedConfig, system: System): Promis
 }
 
 export interface Selection {
+  /** Names of checks; empty: whatever their name. */
   readonly names: readonly string[];
   /** A check must have one of them; empty: whatever its tags. */
   readonly tags: readonly string[];
@@ -215,7 +221,12 @@ export function isEverything({ names, tags }: Selection): boolean {
   return names.length === 0 && tags.length === 0;
 }
 
-/** @throws {UsageError} If a name or a tag is not in the config, or no check is left. */
+/**
+ * The checks that were named and that have one of the tags, in the config's order; all of them when neither was
+ * given.
+ *
+ * @throws {UsageError} If a name or a tag is not in the config, or no check is left.
+ */
 export function selectChecks<C extends Choosable>(
   checks: readonly C[],
   { names, tags }: Selection,
@@ -238,7 +249,11 @@ export function selectChecks<C extends Choosable>(
   throw new UsageError(`none of the named checks has the tag ${listed}`);
 }
 
-/** @throws {UsageError} As above, and if a named check is inactive, or every one with the tag. */
+/**
+ * The same without inactive checks.
+ *
+ * @throws {UsageError} As above, and if a named check is inactive, or every one with the tag.
+ */
 export function selectActiveChecks<C extends Choosable>(
   checks: readonly C[],
   selection: Selection,

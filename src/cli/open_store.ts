@@ -49,6 +49,9 @@ async function openPlace(postgres: PostgresSettings, system: System): Promise<Po
 /**
  * Opens a state to read it, alongside the monitor that may own it. `null` if nothing was stored yet, which is printed.
  * Drops the permission for the network unless the state or the command needs it.
+ *
+ * @throws {StoreError} If it can't be read.
+ * @throws {UsageError} If the location has no path.
  */
 export async function readState(
   location: StateLocation,
@@ -64,7 +67,11 @@ export async function readState(
   });
 }
 
-/** The same for PostgreSQL alone; `null` also for another state. */
+/**
+ * Opens a state in PostgreSQL to read it. `null` if it is elsewhere, or nothing was stored yet, which is printed.
+ *
+ * @throws {StoreError} If it can't be read.
+ */
 export async function readSharedState(
   { postgres }: StateLocation,
   system: System,
@@ -89,7 +96,13 @@ async function unlessMissing<Opened>(
   }
 }
 
-/** Opens a state to change a part of it, alongside the monitor that may own it. Retries while others write to it. */
+/**
+ * Opens a state to change a part of it, such as a silence, alongside the monitor that may own it. Retries for some time
+ * while other processes write to it.
+ *
+ * @throws {StoreError} If it can't be read or written.
+ * @throws {UsageError} If the location has no path.
+ */
 export async function stateAlongside(
   { path, postgres }: StateLocation,
   system: System,

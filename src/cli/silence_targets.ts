@@ -81,6 +81,7 @@ function personIn({ environment, hostName }: System): string | null {
 
 const USER_VARIABLES = ["SUDO_USER", "LOGNAME", "USER", "USERNAME"];
 
+/** @throws {UsageError} If neither or both are given. */
 export function requireTargets(invocation: Invocation, example: string): void {
   const isAll = invocation.has("all");
   const isUnnamed = isEverything(readSelection(invocation));
@@ -125,7 +126,10 @@ export function renderSilences(silences: readonly Silence[], timeZone: string): 
   }).join("");
 }
 
-/** Adds silences, and lists them, then the checks without a problem. Replaced ones stay stored for `why --at`. */
+/**
+ * Adds silences or acknowledgements, and lists them, then the checks that have no problem. Replaced ones end, and stay
+ * stored for `monitor why --at`.
+ */
 export async function addChosen(
   { store, nowMs: fromMs, by, timeZone }: SilenceTargets,
   { chosen, without }: ChosenChecks,
@@ -151,7 +155,7 @@ export async function readSilences(
 }
 
 /**
- * Returns when `--for` or `--until` ends; `null`: neither is given.
+ * Returns when `--for` or `--until` ends, in milliseconds since 1970; `null`: neither is given.
  *
  * @throws {UsageError} If both are given, or one is no time to come.
  */

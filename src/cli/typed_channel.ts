@@ -6,7 +6,12 @@ import { READY_MADE, type ReadyMadeKind } from "../config/ready_made_channels.ts
 import { UsageError } from "./command_definition.ts";
 import { type CommandContext, type OpenConfig, openConfigAt } from "./open_config.ts";
 
-/** Opens a config with only the channel of a URL: `slack:URL`, one whose host shows the kind, or `gotify:URL?token=T`. */
+/**
+ * Opens a config that has only the channel of a URL. Its kind follows from the URL's host, or a prefix: `slack:URL`.
+ * Other parameters of the kind are the query: `gotify:URL?token=TOKEN`.
+ *
+ * @throws {UsageError} If the kind is unknown, or its parameters are invalid.
+ */
 export async function openTypedChannel(text: string, context: CommandContext): Promise<OpenConfig> {
   const [, prefix, rest = ""] = /^([^:/?]*):(?!\/\/)(.*)$/s.exec(text) ?? [, undefined, text];
   const kind = prefix === undefined ? kindOfHost(rest) : kindOfPrefix(prefix);
@@ -27,6 +32,7 @@ export async function openTypedChannel(text: string, context: CommandContext): P
   }
 }
 
+/** Returns a form such as `gotify:URL?token=TOKEN`. */
 function formOf(kind: ReadyMadeKind, required: readonly string[]): string {
   const { pathKey }: { readonly pathKey?: string } = READY_MADE[kind];
   const query = required.filter((key) => key !== "url" && key !== pathKey)

@@ -21,7 +21,10 @@ interface WatchOptions {
   print(system: System): Promise<unknown>;
 }
 
-/** Refreshes an output on a terminal until a stop signal. Errors after the first output are shown until the next one. */
+/**
+ * Refreshes the output of a command on a terminal until a stop signal. Of a longer text, the end stays visible. Errors
+ * after the first output are shown until the next refresh. The last text stays on the terminal.
+ */
 export async function watch({ system, intervalMs, color, print }: WatchOptions): Promise<number> {
   const { stdout, clock } = system;
   const stop = abortOnStop(system);

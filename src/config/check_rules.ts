@@ -32,7 +32,9 @@ export interface ValidatedFile extends Omit<ConfigFile, "value" | "written" | "p
   readonly problems: readonly Problem[];
   readonly lacks: readonly Problem[];
   readonly commands: ReadonlyMap<string, string>;
+  /** Reads cron expressions; `null`: the file has none. */
   readonly createCronTimes: CreateCronTimes | null;
+  /** Reads windows; `null`: the file has none. */
   readonly readWindow: ReadWindow | null;
 }
 

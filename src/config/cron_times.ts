@@ -34,6 +34,7 @@ export function createCronReader(): CreateCronTimes {
   };
 }
 
+/** @throws {Error} If it is none. */
 function readPattern(expression: string): Cron {
   if (!FORM.test(expression)) throw new SyntaxError("It has other than five fields");
   return new Cron(expression, { timezone: "UTC", paused: true, mode: "5-part" });

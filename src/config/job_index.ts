@@ -13,6 +13,7 @@ interface JobIndex {
   readonly source: Source;
   /** The kinds of the checks by name, as written and not validated. */
   readonly kinds: ReadonlyMap<string, unknown>;
+  /** Absolute path of the state file, if the config names one. */
   readonly statePath: string | null;
   readonly postgres: PostgresSettings | null;
   /** Values that must never be shown, as far as they can be read from here. */

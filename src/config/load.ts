@@ -248,6 +248,7 @@ function resolveConfig({ validated, main, others, reader, refuse }: ReadConfig, 
     channels,
     /** Absolute; `null`: the config names no file. */
     statePath: typeof state === "string" ? absolutePath(state, main.source.directory) : null,
+    /** How long results are stored; `null`: as long as by default. */
     retentionMs: keyOf("retention"),
     /** Returns the time zone of messages, schedules and windows. */
     timeZone,

@@ -7,6 +7,7 @@ import type { JsonObject } from "./syntax.ts";
 
 interface LocationRules {
   fileOf(name: string): { readonly source: Source; readonly written: JsonObject };
+  /** Returns why a check can't run at locations; `null`: it can. */
   refusalOf(check: Check): string | null;
 }
 

@@ -76,6 +76,7 @@ export class MissingSettingError extends Error {
 
 const CA_FILE_BYTES_MAX = 4 * 1024 * 1024;
 
+/** @throws {MissingSettingError} If one is missing on this machine. */
 export async function openPostgresPlace(
   { written, directory, url }: PostgresSettings,
   { environment, mayReadEnvironment, files }: Machine,

@@ -17,6 +17,7 @@ export interface Substitution {
 }
 
 interface PlaceholderOptions {
+  /** Reads a variable; `undefined` when it is not set. */
   readonly environment: System["environment"];
   /** Asked first: a variable that may not be read is no error of the config. */
   readonly mayReadEnvironment: System["mayReadEnvironment"];

@@ -162,6 +162,7 @@ const UNITS_BYTES: ReadonlyMap<string, number> = new Map(
 
 const SIZE = /^(\d{1,15}(?:\.\d{1,9})?)\s*([a-z]{1,3})$/i;
 
+/** Parses a size of the config as whole bytes. */
 export function parseSize(value: number | string): Parsed<{ bytes: number }> {
   const [, count, unit = ""] = SIZE.exec(String(value).trim()) ?? [];
   const bytes = typeof value === "number"

@@ -45,6 +45,7 @@ function isUnresolved(
     Number.isNaN(toMinute) || Number.isNaN(durationMs);
 }
 
+/** @throws {Error} If the expression was not validated. */
 function readTimes(expression: string, { timeZone, createCronTimes }: ReadWindowOptions): CronTimes {
   const times = createCronTimes(expression, timeZone);
   if (times === null) {

@@ -173,6 +173,7 @@ function merge(schemas: readonly Schema[]) {
     description: first.description,
     /** Of JSON; empty: any. */
     types: type === undefined ? [] : typeof type === "string" ? [type] : type,
+    /** The meaning of the value, such as `interval`. */
     format: first.format,
     default: first.default,
     enum: first.enum,

@@ -11,6 +11,7 @@ export interface StructureError {
   /** The key that is missing, unknown or not a name, if the keyword is about one. */
   readonly name?: string;
   readonly types: readonly string[];
+  /** The number of the keyword, such as a length. */
   readonly limit?: number;
 }
 

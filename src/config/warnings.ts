@@ -213,6 +213,7 @@ const SHELL_VARIABLE =
 
 interface PathOptions {
   readonly directory: string;
+  /** The directory of the paths; `null`: not on this machine. */
   readonly files: Pick<Files, "stat"> | null;
   readonly commands: ReadonlyMap<string, string>;
 }

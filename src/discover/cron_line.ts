@@ -25,7 +25,12 @@ const LONG_MS = 6 * HOUR_MS;
 const LINE = /^\s*(@\w+|\S+(?:\s+\S+){4})\s+(\S.*)$/;
 const FIELDS = /^(?:@\w+|[\d*/,\-\s\w?#]+)$/;
 
-/** Reads a line of a crontab; `null`: it is none. A user, as in `/etc/crontab`, is only recognized if it is `root`. */
+/**
+ * Reads a line of a crontab; `null`: it is none. A line of `/etc/crontab` and `/etc/cron.d` has a user, which is only
+ * recognized if it is `root`.
+ *
+ * @throws {CronLineError} If its schedule has no times.
+ */
 export function readCronLine(line: string, { hasUser = false, place = "the crontab" } = {}): CronJob | null {
   const [, schedule = "", rest = ""] = LINE.exec(line) ?? [];
   if (!/^[@\d*]/.test(schedule) || !FIELDS.test(schedule)) return null;

@@ -164,6 +164,7 @@ export function decide(
     : recordRun(before, run, circumstances, deciding);
 }
 
+/** Returns the suppression of notifications of a check; `null`: none. */
 export function suppressionIn(check: Check, situation: Situation): Suppression | null {
   if (situation.isOvertaken === true) return "overtaken";
   return situation.isLate === true ? "late" : suppressionOf(check, situation);

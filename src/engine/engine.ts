@@ -112,6 +112,7 @@ export class Engine {
     await this.#options.sender?.refresh();
   }
 
+  /** Returns the suppression of notifications of a check; `null`: none. */
   suppressedBy(check: Check, nowMs: number): Suppression | null {
     return suppressionIn(check, this.#situation(check, nowMs));
   }

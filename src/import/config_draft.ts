@@ -8,6 +8,7 @@ import { printable, truncate } from "../shared/text.ts";
 type GroupOfChecks = Extract<written.CheckByKind, { readonly kind: "group" }>;
 
 export interface LeftOut {
+  /** Its owner in the source, such as `endpoint "api"`. */
   readonly item: string;
   /** The key or condition; `null`: nothing of the item is in the config. */
   readonly key: string | null;
@@ -175,13 +176,18 @@ export interface Importer {
   readonly expects: string;
   /** Returns whether a file is a database, which is not read whole but opened by `translate`. */
   isDatabase?(path: string): boolean;
-  /** Puts the checks and channels of the file, and of those that it includes, into the draft, and lists the rest there. */
+  /**
+   * Puts every check and channel of the file, and of those that it includes, into the draft, and lists the rest there.
+   *
+   * @throws {ConfigError} If the file is malformed.
+   */
   translate(file: ForeignFile, draft: ConfigDraft, included: IncludedFiles): void | Promise<void>;
 }
 
 /** A part of the source, such as an endpoint. Its secrets become placeholders, and its lost settings are listed. */
 export class SourceItem {
   readonly draft: ConfigDraft;
+  /** Its name in the list, such as `endpoint "api"`. */
   readonly label: string;
   /** For the names of checks and variables. */
   readonly name: string;

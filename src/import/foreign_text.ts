@@ -51,6 +51,7 @@ export function importError(
   });
 }
 
+/** @throws {ConfigError} If it is not UTF-8. */
 export function decodeText(file: ForeignFile): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(file.bytes);
@@ -59,6 +60,7 @@ export function decodeText(file: ForeignFile): string {
   }
 }
 
+/** @throws {ConfigError} If it is malformed. */
 export function parseJson(file: ForeignFile): unknown {
   const text = decodeText(file);
   if (isNestedTooDeeply(text)) throw importError(file, `it is nested more than ${NESTING_MAX} levels deep`);
@@ -82,7 +84,11 @@ const VALUES_MAX = 500_000;
 const ALIASES_MAX = 10_000;
 const ERRORS_SHOWN = 20;
 
-/** Parses one YAML 1.2 document, also with merge keys (`<<`). */
+/**
+ * Parses one YAML 1.2 document, also with merge keys (`<<`).
+ *
+ * @throws {ConfigError} If it is malformed, or its aliases expand to too much.
+ */
 export async function parseYaml(file: ForeignFile): Promise<unknown> {
   const text = decodeText(file);
   if (text.length > YAML_LENGTH_MAX) {
@@ -111,7 +117,11 @@ export async function parseYaml(file: ForeignFile): Promise<unknown> {
   return document.toJS({ maxAliasCount: -1 });
 }
 
-/** Parses YAML whose root is a mapping; `expects` describes the file in the hint. */
+/**
+ * Parses YAML whose root is a mapping; `expects` describes the file in the hint.
+ *
+ * @throws {ConfigError} If it is something else.
+ */
 export async function parseMapping(file: ForeignFile, expects: string): Promise<Foreign> {
   const root = await parseYaml(file);
   if (isObject(root)) return new Foreign(root);

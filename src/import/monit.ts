@@ -170,7 +170,10 @@ class Service {
     }
   }
 
-  /** Adds the check of the service itself. Tests that only alert are in a second one if others restart the service. */
+  /**
+   * Adds the check of the service itself, with every test that it has parameters for. Tests that only alert are in a
+   * second one if others restart the service.
+   */
   addOwn<Parameters>(read: ReadTest<Parameters>, checkOf: (tested: Partial<Parameters>) => MonitCheck): void {
     const own = this.tests.filter((test) => !isConnection(test) && !isAboutContent(test)).flatMap((test) => {
       const found = read(test.tokens);

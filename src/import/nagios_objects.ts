@@ -32,7 +32,11 @@ export interface NagiosFile {
   readonly unread: readonly { readonly item: string; readonly reason: string }[];
 }
 
-/** Reads object definitions, and lines of `resource.cfg` and `nagios.cfg`, of a file and of those that it names. */
+/**
+ * Reads object definitions, and lines of `resource.cfg` and `nagios.cfg`, of a file and of those that it names.
+ *
+ * @throws {ConfigError} If a definition is malformed.
+ */
 export async function parseNagios(main: ForeignFile, included: IncludedFiles): Promise<NagiosFile> {
   const read: Contents = { objects: [], macros: new Map(), settings: new Map(), includes: [] };
   const unread: { readonly item: string; readonly reason: string }[] = [];

@@ -1,3 +1,4 @@
+/** How a URL such as `postgres://USER@HOST/DATABASE` names a server. */
 export function databaseUrl(text: string, schemes: readonly string[]): {
   readonly server: { readonly host: string; readonly port?: number };
   readonly login: { readonly username?: string; readonly password?: string };

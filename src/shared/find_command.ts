@@ -6,6 +6,7 @@ export type CommandSystem = Pick<System, "files" | "environment" | "platform">;
 
 /** The location of a command; `path` is `null` if it isn't in `PATH`, or can't be looked up. */
 export interface FoundCommand {
+  /** Absolute. */
   readonly path: string | null;
   readonly denied: { readonly permission: PermissionClass; readonly value: string } | null;
 }

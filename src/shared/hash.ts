@@ -30,6 +30,7 @@ export function hashHex(text: string, digits: 8 | 16 | 32): string {
   return words.map((word) => word.toString(16).padStart(8, "0")).join("");
 }
 
+/** Hashes a text to an id in the form of a UUID. */
 export function hashId(text: string): string {
   const digits = hashHex(text, 32);
   return [0, 8, 12, 16, 20].map((start, index, starts) => digits.slice(start, starts[index + 1])).join("-");

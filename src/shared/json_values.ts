@@ -3,6 +3,7 @@ export function isoTime(wallMs: number): string {
   return new Date(wallMs).toISOString();
 }
 
+/** Returns the same; `null` without a time. */
 export function isoTimeOrNull(wallMs: number | null | undefined): string | null {
   return wallMs === null || wallMs === undefined ? null : isoTime(wallMs);
 }

@@ -1,6 +1,7 @@
 import { jsonText } from "./text.ts";
 
 interface LayoutOptions {
+  /** The indentation of a deeper level, such as two spaces. */
   readonly indent: string;
   /** The prefix of the lines after the first. */
   readonly margin: string;

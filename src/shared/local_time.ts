@@ -88,6 +88,7 @@ export interface ScheduleTime {
 /** The clocks tick in different ways, and small corrections are many. */
 const STEP_MS = 100;
 
+/** Makes the line, at the present wall time. */
 export function createScheduleTime(clock: Clock): ScheduleTime {
   let offsetMs = clock.wallMs() - clock.monotonicMs();
   return {

@@ -2,6 +2,7 @@ import type { IncomingResponse } from "../domain/requests.ts";
 
 interface BodyStart {
   readonly text: string;
+  /** Whether it is the whole body. */
   readonly isWhole: boolean;
   /** Why no more could be read; `null`: it was enough. */
   readonly failure: unknown;

@@ -90,6 +90,7 @@ interface Span {
   readonly end: number;
 }
 
+/** Hides spans; those that overlap are one. */
 function hide(text: string, spans: readonly Span[]): string {
   const joined: Span[] = [];
   for (const { start, end } of spans.toSorted((one, other) => one.start - other.start)) {

@@ -183,6 +183,7 @@ const BACKSLASH =
 
 const LETTERS: Readonly<Record<string, number>> = { n: 10, r: 13, t: 9, b: 8, f: 12, v: 11 };
 
+/** A character reference of HTML and XML. */
 function readEntity(text: string, position: number): ReadUnit | null {
   const found = matchAt(ENTITY, text, position);
   if (found === null) return null;

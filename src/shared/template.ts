@@ -92,6 +92,7 @@ export function fillTemplate(
   });
 }
 
+/** The field that a text consists of; `undefined` if it is anything else. */
 export function onlyFieldOf(template: string): TemplateField | undefined {
   const [, name = ""] = /^\{\{([^{}]*)\}\}$/.exec(template) ?? [];
   return templateFieldOf(name.trim());
@@ -144,6 +145,7 @@ function breakMentions(value: string): string {
 /** Makes a value of well-formed text safe for the place where it goes. */
 export type Escape = (value: string) => string;
 
+/** As in a JSON string, without its quotes. */
 function escapeJson(value: string): string {
   return JSON.stringify(value).slice(1, -1);
 }

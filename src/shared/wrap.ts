@@ -97,6 +97,7 @@ export function textWidth(text: string): number {
   return columns;
 }
 
+/** Anything but printable ASCII. */
 const NOT_PLAIN = /[^\x20-\x7e]/;
 
 /**

@@ -64,6 +64,7 @@ async function askServer(
   }
 }
 
+/** Reads one message; `null`: the connection was closed before its end. */
 async function readMessage(connection: Deno.Conn): Promise<Uint8Array | null> {
   const buffer = new Uint8Array(LENGTH_BYTES + 65_535);
   let size = 0;

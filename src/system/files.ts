@@ -66,6 +66,7 @@ async function readPart(
   return { id: `${dev}:${ino}`, sizeBytes: size, bytes };
 }
 
+/** Reads so many bytes, or fewer at the end of a file. */
 async function readUpTo(file: Deno.FsFile, bytesMax: number): Promise<Uint8Array> {
   const buffer = new Uint8Array(bytesMax);
   let filled = 0;

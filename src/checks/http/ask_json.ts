@@ -65,10 +65,12 @@ async function bodyOf(response: IncomingResponse): Promise<string | null> {
   return isWhole ? start : null;
 }
 
+/** Returns the fields of an object, and none of anything else. */
 export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null ? value as Readonly<Record<string, unknown>> : {};
 }
 
+/** Returns the items of a list, and none of anything else. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

@@ -87,6 +87,7 @@ interface TextSearch {
   readonly text: string;
   readonly isExpected: boolean;
   readonly isFound: boolean;
+  /** How much of the body was searched; `null`: all of it. */
   readonly limit: string | null;
   /** What to print if it is found and not expected, or the other way round. */
   readonly violation: string;

@@ -5,6 +5,7 @@ import { quote, QUOTED_LENGTH_MAX, truncate } from "../../shared/text.ts";
 import { compareDecimals, isDecimal, isExactNumber } from "../../shared/decimal.ts";
 
 export interface Comparison {
+  /** Describes the expectation, such as `a number less than 100`. */
   readonly text: string;
   /** Whether it excludes a value. @default false */
   readonly excludes?: boolean;

@@ -32,6 +32,7 @@ interface AskOptions {
   readonly requests: Requests;
   /** Whether redirects are followed; otherwise a redirect is the final response. */
   readonly followRedirects: boolean;
+  /** Aborts the request in progress; no other is sent then. */
   readonly signal: AbortSignal;
 }
 

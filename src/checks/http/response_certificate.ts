@@ -7,6 +7,7 @@ import { readVerdict, timeLeftWarnings } from "../certificate_verdict.ts";
 interface CertificateFinding {
   readonly violations: readonly string[];
   readonly isGrave: boolean;
+  /** Such as the time until expiry. */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
@@ -15,6 +16,7 @@ interface CertificateContext {
   readonly clock: Clock;
   /** CA certificates (PEM) that are trusted in addition to the usual ones. */
   readonly authorities: readonly string[];
+  /** Aborts at the check's timeout, and if the run is to end early. */
   readonly signal: AbortSignal;
 }
 

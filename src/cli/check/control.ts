@@ -29,6 +29,7 @@ export type ControlResponse =
 interface ControlOptions {
   readonly system: Pick<System, "clock" | "controlSockets">;
   readonly log: Pick<Log, "warning">;
+  /** Possible paths, the best first. */
   readonly paths: readonly string[];
   readonly scheduler: Pick<Scheduler, "runAsked">;
   readonly repository: Pick<StateRepository, "isWritable">;

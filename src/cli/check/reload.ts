@@ -76,7 +76,11 @@ export function createReload(options: ReloadOptions): () => Promise<ReloadOutcom
   };
 }
 
-/** Returns the scheduled part of a config: its active checks, or the selected ones of them. */
+/**
+ * Returns the scheduled part of a config: its active checks, or the selected ones of them.
+ *
+ * @throws {UsageError} If a name or a tag is not in the config.
+ */
 export function toScheduled(config: OpenConfig, selection: Selection): ScheduledConfig {
   return {
     checks: selectChecks(config.checks, selection).filter((check) => check.active),

@@ -22,7 +22,10 @@ const AT_NEXT_RUN = "retrying at the next run";
 
 type WithNotifying = ChosenOptions & { readonly engine: Engine; readonly sender: Sender };
 
-/** Runs the checks and sends their notifications; in the end, each that is pending or rejected and due once more. */
+/**
+ * Runs the checks and sends their notifications. In the end, each pending notification is tried once more, and each
+ * rejected one that is due.
+ */
 export async function runNotifying(checks: readonly Check[], options: ChosenOptions): Promise<number> {
   const { system, config, settings, repository, shared, printer, onBug } = options;
   const sendingConfig = toNotifyingConfig(config, options.selected);

@@ -60,7 +60,10 @@ function hasLiveMember(members: MonitorStatus["members"]): boolean {
   return members?.some(isLiveMember) === true;
 }
 
-/** Returns when the service before this process, or the last member, ended; `null`: none did, or the state is unusable. */
+/**
+ * Returns when the service ended that ran before this process, or the last member; `null`: there was none, a member runs,
+ * or the state can't be read.
+ */
 export async function endOfService(store: Store, nowMs: number): Promise<number | null> {
   return await unlessUnusable(async () => {
     const run = await store.monitorRun();
@@ -82,7 +85,10 @@ export async function recordDeath(store: Store): Promise<void> {
   });
 }
 
-/** Records that cron runs the checks. Those that left the config stay for the next call if this one ends no problems. */
+/**
+ * Records that calls by cron run the checks, unless that is recorded with the same config. Checks that left it are kept
+ * for the next call if this one does not end their problems.
+ */
 export async function recordCronRun(
   store: Store,
   config: OpenConfig,

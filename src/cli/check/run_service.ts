@@ -186,7 +186,10 @@ interface StopOptions extends Omit<ServiceParts, "adopt"> {
   readonly stopped: PromiseWithResolvers<number>;
 }
 
-/** The first signal waits for running checks. A second one ends at once, and running commands with this process. */
+/**
+ * The first signal waits for running checks. A second one terminates at once; running commands are killed with this
+ * process.
+ */
 function createStop(
   options: StopOptions,
 ): { ask(signal: "SIGINT" | "SIGTERM"): void; readonly wasAsked: boolean } {

@@ -53,7 +53,10 @@ export class Guest {
     this.sender = new SharedSender(sending, { ...options, member: this.#member });
   }
 
-  /** Tries each notification once that is pending, or rejected and due, unless members that run as services do. */
+  /**
+   * Tries each pending notification once, and each rejected one that is due, unless members that run as services send
+   * them.
+   */
   async drain(deadlineMs: number): Promise<void> {
     const { sender } = this;
     const { repository, system: { clock } } = this.#options;

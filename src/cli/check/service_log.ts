@@ -7,12 +7,18 @@ import { oneLine } from "../../shared/text.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";
 import { timeText } from "../../shared/local_time.ts";
 
-/** Logs results at level `debug`, changes of confirmed conditions at `info`, trouble of this machine as warnings. */
+/**
+ * Logs an event of the scheduler: results at level `debug`, changes of confirmed conditions at `info`, trouble of this
+ * machine as warnings.
+ */
 export function logSchedulerEvent(event: SchedulerEvent, log: Log): void {
   LOGGERS[event.event](event as never, log);
 }
 
-/** Logs a delivery in one line; one to a console is at level `debug`, since the message itself is printed. */
+/**
+ * Logs an event of a delivery, a message in one line; `redact` is that of the config in force. What was delivered to
+ * one of the `consoles`, by their keys, is at level `debug`: the message itself is printed.
+ */
 export function logDeliveryEvent(
   event: DeliveryEvent,
   { log, redact, consoles }: DeliveryLogOptions,

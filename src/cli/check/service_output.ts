@@ -87,7 +87,10 @@ export function compareConfigs(before: ComparedConfig, after: ComparedConfig): C
 
 const NAMES_MAX = 10;
 
-/** Returns such as `1 added ("api"), 0 changed, 1 removed ("web"), changed setting "common_causes"`. */
+/**
+ * Describes the changes of a config, as in `1 added ("api"), 0 changed, 1 removed ("web"), changed setting
+ * "common_causes"`.
+ */
 export function describeDifference({ added, changed, removed, settings = [] }: ConfigDifference): string {
   const words = settings.length === 0
     ? []
@@ -107,7 +110,10 @@ interface PrettyOptions {
   hint(text: string): string;
 }
 
-/** Prints a line at the start and those of consoles; on a terminal also the page, and the first result of each check. */
+/**
+ * The output of the `pretty` format: a line at the start, and the console channel's lines. On a terminal also how to see
+ * the page, and the first result of each check.
+ */
 export function createPrettyOutput(
   { stdout }: Pick<System, "stdout">,
   { color, address, hint }: PrettyOptions,
@@ -155,7 +161,10 @@ function describeRecent({ checks, nextMs }: RecentRuns): string {
   return `${counted(checks, "check")} ran recently, next run in ${next}; see: monitor status`;
 }
 
-/** Prints one JSON event a line, with fields that are only added. The lines of consoles go to the log. */
+/**
+ * The output of the `ndjson` format: one event a line. Lines of the console channel go to the log, so that stdout has
+ * only JSON. Fields are only added.
+ */
 export function createEventOutput(
   { stdout, clock }: Pick<System, "stdout" | "clock">,
   log: Log,

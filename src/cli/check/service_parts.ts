@@ -274,6 +274,7 @@ interface ServiceOutputsOptions
   readonly agents: AgentReports;
   readonly reports: Pick<AgentReports, "receive" | "rejected">;
   readonly spans: SpanQueue;
+  /** This process as a member; `null` if its state isn't shared. */
   readonly member: Member | null;
 }
 

@@ -34,7 +34,11 @@ export interface CheckCommandSettings {
   readonly location: string | null;
 }
 
-/** @throws {UsageError} If a value or a combination makes no sense. */
+/**
+ * Reads the options of `monitor check`.
+ *
+ * @throws {UsageError} If a value or a combination makes no sense.
+ */
 export function readCheckSettings(invocation: Invocation): CheckCommandSettings {
   const once = invocation.has("once");
   const due = invocation.has("due");

@@ -92,6 +92,7 @@ export const addCommand: Command = {
   },
 };
 
+/** @throws {UsageError} If it cannot be combined with the other options. */
 function readFormat(invocation: Invocation): ReportFormat {
   const format = invocation.reportFormat();
   if (invocation.has("dry-run")) {

@@ -25,6 +25,7 @@ export const completionsCommand: Command = {
   },
 };
 
+/** @throws {UsageError} If it is none that is completed in. */
 export function readShell(name: string | undefined): Shell {
   const shell = SHELLS.find((candidate) => candidate === name);
   if (shell !== undefined) return shell;

@@ -144,6 +144,7 @@ function namesAndTags(): UsageError {
 const RANDOM_LENGTH = 8;
 const ID = /^[\w.:@/+-]{1,100}$/;
 
+/** @throws {UsageError} If the ID has other characters. */
 function readId(invocation: Invocation): string | undefined {
   const id = invocation.text("id");
   if (id === undefined || ID.test(id)) return id;

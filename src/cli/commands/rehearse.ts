@@ -81,6 +81,11 @@ async function runRehearse(invocation: Invocation, system: System): Promise<numb
   return rehearsals.every(({ isAsExpected }) => isAsExpected) ? EXIT.ok : EXIT.differs;
 }
 
+/**
+ * Writes the messages of a rehearsal to its scenario.
+ *
+ * @throws {OutputError} If it can't be written.
+ */
 async function writeExpected(rehearsal: Rehearsal, system: System): Promise<void> {
   const { scenario: { source }, isAsExpected } = rehearsal;
   const { label, path, text } = source;

@@ -137,7 +137,10 @@ export async function verifyReplay(
   return found.length === 0 ? EXIT.ok : EXIT.differs;
 }
 
-/** Returns a config whose channels accept everything at once: the log has how long each notification waited. */
+/**
+ * Returns a config whose channels accept everything at once. The log has how long each notification waited: less than
+ * for its group if the service was stopped, and whether a reminder was due meanwhile.
+ */
 function withoutWaits(config: LoadedConfig): LoadedConfig {
   const checks = config.checks.map((check) => ({
     ...check,

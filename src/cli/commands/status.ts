@@ -101,7 +101,11 @@ export const statusCommand: Command = {
 
 const WATCH_EVERY_MS = 2_000;
 
-/** Returns the refresh interval; `null`: the status is printed once. */
+/**
+ * Returns the refresh interval; `null`: the status is printed once.
+ *
+ * @throws {UsageError} If the status can't be refreshed, or the interval is invalid.
+ */
 function readInterval(invocation: Invocation, system: System): number | null {
   if (!invocation.has("watch")) {
     if (!invocation.has("interval")) return null;

@@ -7,7 +7,9 @@ import {
 } from "../command_definition.ts";
 
 export interface Candidate {
+  /** The whole word as an argument: without quotes. */
   readonly value: string;
+  /** A line for people; may be empty. */
   readonly description: string;
 }
 

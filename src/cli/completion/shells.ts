@@ -123,6 +123,7 @@ export interface BashLine {
   readonly quote: "" | '"' | "'";
 }
 
+/** Splits a line; `breaks` is `COMP_WORDBREAKS`. */
 export function readBashLine(line: string, breaks: string): BashLine {
   const words: string[] = [];
   let word = "";

@@ -13,6 +13,7 @@ export interface DemoCheck {
 export interface Findings {
   readonly ok: string;
   readonly troubles: readonly (readonly [condition: Condition, output: string])[];
+  /** The typical duration of a run, milliseconds. */
   readonly usualMs: number;
   /** The number of incidents in 90 days. @default one or two */
   readonly incidents?: number;

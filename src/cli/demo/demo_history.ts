@@ -1,4 +1,7 @@
-/** The history of the invented checks, decided by the real engine on planned results, on a virtual clock. */
+/**
+ * The history of the invented checks, on a virtual clock: the real engine decides on planned results, fake channels
+ * accept the notifications, and a store gets the records.
+ */
 import { entriesOf } from "../../checks/registry.ts";
 import type { Channel } from "../../domain/channel.ts";
 import { type Check, combinedChecks } from "../../domain/check.ts";
@@ -31,6 +34,7 @@ export interface HistoryOptions {
 
 const BATCH = 500;
 
+/** Writes the history of the checks until the start of the plan. */
 export async function makeHistory({ store, config, checks, plan, system }: HistoryOptions): Promise<void> {
   const clock = new VirtualClock(plan.beginMs, () => system.settle());
   let ids = 0;

@@ -1,4 +1,7 @@
-/** The results of the invented checks at any time around the start; they are deterministic for a start. */
+/**
+ * The results of the invented checks at any time before and after the start of the demonstration. They are deterministic
+ * for a start.
+ */
 import { type CheckResult, checkResult } from "../../domain/check.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../shared/time_units.ts";
 import type { DemoCheck } from "./demo_checks.ts";

@@ -17,7 +17,11 @@ import { DemoPlan } from "./demo_plan.ts";
 import type { Config } from "../../domain/generated/written_config.ts";
 import { type OpenConfig, openConfigAt } from "../open_config.ts";
 
-/** Runs the service with invented checks until a stop signal. It opens only its listening socket. */
+/**
+ * Runs the service with invented checks until a stop signal. It opens only its listening socket.
+ *
+ * @throws {ListenError} If it can't listen.
+ */
 export async function runDemo(address: ListenAddress, machine: System): Promise<number> {
   // An address in use is found before the history is made.
   const { httpServers } = machine;

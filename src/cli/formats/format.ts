@@ -24,7 +24,9 @@ export interface RunSummary {
   readonly condition: Condition;
   /** Why there are neither records nor unfinished checks, such as `no check is active`; `null`: something ran. */
   readonly reason: string | null;
+  /** Wall time, milliseconds since 1970. */
   readonly startedAtMs: number;
+  /** The duration of the whole run, by the monotonic clock. */
   readonly durationMs: number;
   /** In the config's order. */
   readonly records: readonly RunRecord[];

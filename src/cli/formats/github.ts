@@ -1,7 +1,10 @@
 import { annotation } from "../validation_formats.ts";
 import { type Format, NO_RESULT } from "./format.ts";
 
-/** Workflow commands of GitHub Actions: each check that is not ok at its place in the config; an error if it fails. */
+/**
+ * Workflow commands of GitHub Actions: each check that is not ok at its place in the config, as an error if it fails
+ * the exit code, else as a warning.
+ */
 export const githubFormat: Format = {
   summary: ({ condition, reason, records, unfinished }, { fails, locate }) => {
     const annotate = (severity: "error" | "warning", path: string, message: string): string => {

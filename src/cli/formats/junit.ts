@@ -27,7 +27,10 @@ interface TestCase extends Pick<TestedResult["check"], "name"> {
   readonly content: string;
 }
 
-/** JUnit XML. It fails exactly the checks that the exit code fails: without data as errors, the others as failures. */
+/**
+ * JUnit XML, printed at the end of the run. It fails exactly the checks that the exit code fails: `warning` and
+ * `critical` as failures, `unknown` and checks without a result as errors; the output of the others is in `system-out`.
+ */
 export const junitFormat: TestFormat = {
   summary: (summary, options) => {
     const cases = [

@@ -29,6 +29,7 @@ type Problem = Readonly<Record<"word" | "name" | "output", string>>;
 export interface PluginItem {
   readonly name: string;
   readonly condition: ShownCondition;
+  /** One line for people; may be empty. */
   readonly output: string;
   /** The duration of the run; `null`: no run has current numbers. */
   readonly durationMs: number | null;

@@ -10,7 +10,11 @@ import { wrap } from "../../shared/wrap.ts";
 const UNFINISHED_NAMES_MAX = 5;
 const UNFINISHED_NAME_LENGTH_MAX = 60;
 
-/** A table, the highest severity at the end, next to the prompt, and a summary line. Off a terminal nothing wraps. */
+/**
+ * A table for people, lowest severity first, so that the highest is at the end, next to the prompt, and a summary
+ * line. On a terminal, texts wrap within their column, or the output is below the name if there is too little space;
+ * elsewhere nothing is wrapped.
+ */
 export const prettyFormat: Format = {
   summary: (summary, options) => {
     const colors = createColors(options.color);

@@ -24,7 +24,9 @@ export interface TableRow {
   readonly paint: (text: string) => string;
   /** Wraps on a terminal, and is never cut. */
   readonly name: string;
+  /** May be empty. */
   readonly duration: string;
+  /** May be empty. */
   readonly output: string;
   readonly detail: readonly string[];
 }
@@ -46,7 +48,11 @@ export function believableColumns(columns: number | null): number | null {
 
 type Layout = ReturnType<typeof chooseLayout>;
 
-/** Lays out word, name, duration and output in columns, detail below; in little space duration and output are, too. */
+/**
+ * Lays out rows as lines: word, name, duration and output in columns, detail below. On a terminal each text wraps
+ * within its column, and if that leaves too little space, duration and output are below the name. At most ten lines
+ * of an output and of a detail are shown.
+ */
 export function renderTable(rows: readonly TableRow[], options: TableOptions): readonly string[] {
   const { header, colors } = options;
   const layout = chooseLayout(rows, options);

@@ -28,7 +28,12 @@ interface AddOptions extends CommandContext {
   readonly traces?: boolean;
 }
 
-/** Tries checks, prints their results, and writes them into the config, unless a signal or an error prevents it. */
+/**
+ * Tries checks, prints their results, and writes them into the config; returns the exit code. Nothing is written if
+ * the new config has an error, or if a signal aborts the checks.
+ *
+ * @throws {UsageError} If a check has an error.
+ */
 export async function addChecks(checks: readonly NewCheck[], options: AddOptions): Promise<number> {
   const { system, target } = options;
   if (checks.length === 0) return EXIT.ok;
@@ -209,6 +214,7 @@ function programOf(system: System): string {
 
 export interface ConfigTarget {
   readonly label: string;
+  /** Absolute. */
   readonly path: string;
   /** `null`: there is none yet. */
   readonly config: OpenConfig | null;
@@ -223,7 +229,12 @@ export const NO_CONFIG: ConfigTarget = {
   text: '{ "defaults": {}, "checks": {} }\n',
 };
 
-/** Opens the config that checks are added to. If there is none, it is new, at `--config` or in the working directory. */
+/**
+ * Finds and opens the config that checks are added to. If there is none, makes one at the path of `--config`, else in
+ * the working directory.
+ *
+ * @throws {ConfigError} If it has errors.
+ */
 export async function openTarget({ invocation, system }: CommandContext): Promise<ConfigTarget> {
   const named = invocation.text("config");
   if (named === "-") throw new UsageError("--config is -, expected a file to add checks to");
@@ -242,6 +253,7 @@ export async function openTarget({ invocation, system }: CommandContext): Promis
   return { ...target, config, text: config.source.text };
 }
 
+/** @throws {MissingPermissionsError} If some of them are not granted. */
 export async function permissionsOfWriting(
   { path, config }: ConfigTarget,
   system: System,
@@ -261,6 +273,7 @@ export async function permissionsOfWriting(
 
 const BYTE_ORDER_MARK = "\uFEFF";
 
+/** @throws {OutputError} If it cannot be written. */
 async function writeTarget(target: ConfigTarget, text: string, system: System): Promise<void> {
   const { path, label, config } = target;
   if (config !== null) return await rewriteText(target, text, system);

@@ -20,6 +20,7 @@ export interface NewCheck {
   readonly kind: CheckKind;
   /** Absent: that of the config. */
   readonly threshold?: number | undefined;
+  /** As in the config. */
   readonly parameters: JsonObject;
   readonly cronJob?: CronJob;
   /** The target, if nothing but it was typed. */
@@ -191,7 +192,12 @@ export function isKeyValue(word: string): boolean {
   return /^[a-z_]\w*(?:\.[^=]*)?=/i.test(word);
 }
 
-/** Reads `KEY=VALUE`. Dots lead into objects, such as `response.status_code=200`; the schema decides on the type. */
+/**
+ * Reads `KEY=VALUE`. Dots lead into objects, such as `response.status_code=200`. The schema decides whether the value
+ * is text, a number, `true`, a list or other JSON.
+ *
+ * @throws {UsageError} If the kind has no such key.
+ */
 export function readKeyValue(word: string, kind: string, reader: SchemaReader): TypedParameter {
   const config: JsonValue = { checks: { check: { kind } } };
   const at = (path: readonly string[]): SchemaView | undefined =>
@@ -279,6 +285,7 @@ export function renderEntry(check: NewCheck): string {
   return name + layOutJson(entryFor(check), { indent: "  ", margin: "", column: name.length, newline: "\n" });
 }
 
+/** @throws {UsageError} If one has an error. */
 export async function openNewChecks(
   checks: readonly NewCheck[],
   { invocation, system }: CommandContext,

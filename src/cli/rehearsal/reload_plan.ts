@@ -28,7 +28,12 @@ interface PresentProblem {
   readonly change: "changed" | "removed";
 }
 
-/** Replays the last days with the edited config and with the one that the service uses. */
+/**
+ * Replays the last days with the edited config and with the one in use.
+ *
+ * @throws {ConfigError} If the edited config has errors.
+ * @throws {OutputError} If no service returns the config in use.
+ */
 export async function planReload({ invocation, system }: CommandContext): Promise<ReloadPlan> {
   const edited = await openConfig(invocation, system, { withoutSecrets: true });
   const response = await askService({ command: "config" }, invocation, system);

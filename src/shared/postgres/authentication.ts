@@ -111,6 +111,7 @@ class Scram {
   readonly #nonce: string;
   #signature: string | null = null;
 
+  /** Begins one; the nonce is fresh and printable. */
   constructor(password: string, nonce: string) {
     this.#password = password;
     this.#nonce = nonce;

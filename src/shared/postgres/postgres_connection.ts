@@ -60,6 +60,7 @@ export class PostgresConnection {
   readonly #reader = new MessageReader();
   readonly #prepared = new Map<string, string>();
   #isOpen = true;
+  /** Rejects the exchange in progress. */
   #abandon: (reason: unknown) => void = () => {};
 
   private constructor(connection: Connection, options: StartupOptions) {

@@ -137,6 +137,7 @@ export class BodyReader {
     return this.#view.getInt32(this.#advance(4));
   }
 
+  /** Text up to a zero byte. */
   text(): string {
     const end = this.#body.indexOf(0, this.#offset);
     if (end < 0) throw new ProtocolError(SHORT);

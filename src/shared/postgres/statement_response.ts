@@ -19,6 +19,7 @@ export class PostgresError extends Error {
 type Row = ReturnType<typeof readRow>;
 
 export interface StatementResult {
+  /** Empty if the statement returns no rows. */
   readonly columns: readonly ResponseColumn[];
   readonly rows: readonly Row[];
   /** How many rows it returned or changed. */

@@ -64,6 +64,7 @@ export function integer(name: string, options: FieldOptions = {}): Field<number>
   return field(name, "INTEGER NOT NULL", { ...number, ...options });
 }
 
+/** As `integer`, or `null`. */
 export function integerOrNull(name: string): Field<number | null> {
   return field(name, "INTEGER", nullable(number));
 }
@@ -81,6 +82,7 @@ export function oneOf<T extends string>(name: string, words: readonly T[]): Fiel
   return field(name, "TEXT NOT NULL", word(words));
 }
 
+/** Any text, or `null`. */
 export function stringOrNull(name: string): Field<string | null> {
   return field(name, "TEXT", nullable(columnText));
 }
@@ -89,6 +91,7 @@ export function jsonField<T>(name: string, codec: Codec<T>): Field<T> {
   return field(name, "TEXT NOT NULL", json(codec));
 }
 
+/** Any value or `null`, as JSON. */
 export function jsonFieldOrNull<T>(
   name: string,
   codec: Codec<T>,
@@ -106,10 +109,12 @@ export function addedBlob(name: string): Field<Uint8Array | null> {
   return field(name, "BLOB", { ...nullable(bytes), isAdded: true });
 }
 
+/** Any value or `null`, as JSON, in a column that a later step adds. */
 export function addedJson<T>(name: string, codec: Codec<T>, options: FieldOptions = {}): Field<T | null> {
   return field(name, "TEXT", { ...nullable(json(codec)), ...options, isAdded: true });
 }
 
+/** Any text or `null`, in a column that a later step adds. */
 export function addedText(name: string): Field<string | null> {
   return field(name, "TEXT", { ...nullable(columnText), isAdded: true });
 }

@@ -112,10 +112,12 @@ function upsertAll<T>(connection: SqliteConnection, table: Table<T>, rows: reado
 
 // The statements on the outbox that are more than an upsert of a row. Names and keys are encoded as column text.
 
+/** All queued notifications, by sequence. */
 export const SELECT_OUTBOX = `SELECT ${OUTBOX.columns} FROM outbox ORDER BY sequence, id`;
 
 export const DELETE_QUEUED = "DELETE FROM outbox WHERE key = ?";
 
+/** Deletes notifications that were dropped before a time, so many at most. */
 export const DELETE_DROPPED = `DELETE FROM outbox WHERE id IN (
     SELECT id FROM outbox WHERE state = 'dropped' AND next_attempt_at_ms < ?1
       AND coalesce(first_failed_at_ms, next_attempt_at_ms) < ?1 LIMIT ?2)`;
@@ -147,6 +149,7 @@ export const END_ALL_SILENCES =
 /** Ends at a time those of one check, or with NULL those of all checks at once, that are not over then. */
 export const END_SILENCES = `${END_ALL_SILENCES} AND check_name IS ?2`;
 
+/** Forgets silences that ended before a time, so many at most. */
 export const DELETE_OLD_SILENCES =
   "DELETE FROM silences WHERE id IN (SELECT id FROM silences WHERE until_ms < ? LIMIT ?)";
 
@@ -154,5 +157,6 @@ export const DELETE_OLD_SILENCES =
 export const SELECT_ACTIONS =
   `SELECT ${ACTIONS.columns} FROM actions WHERE check_name = ? ORDER BY at_ms, id`;
 
+/** Forgets actions before a time, so many at most. */
 export const DELETE_OLD_ACTIONS =
   "DELETE FROM actions WHERE id IN (SELECT id FROM actions WHERE at_ms < ? LIMIT ?)";

@@ -93,11 +93,13 @@ export const DELETE_OLD_ROLLUPS = "DELETE FROM rollups WHERE check_id = ? AND st
 
 export const DELETE_OLD_CHANGES = "DELETE FROM changes WHERE check_id = ? AND at_ms < ?";
 
+/** Forgets a check's changes beyond so many of the newest. */
 export const DELETE_SURPLUS_CHANGES = `DELETE FROM changes WHERE id IN (
     SELECT id FROM changes WHERE check_id = ? ORDER BY at_ms DESC, id DESC LIMIT -1 OFFSET ?)`;
 
 export const DELETE_OLD_JOURNAL = "DELETE FROM journal WHERE check_id = ? AND last_ms < ?";
 
+/** Forgets the blocks of a check's journal beyond so many of the newest. */
 export const DELETE_SURPLUS_JOURNAL = `DELETE FROM journal WHERE check_id = ?1 AND last_ms <=
   (SELECT last_ms FROM journal WHERE check_id = ?1 ORDER BY last_ms DESC LIMIT 1 OFFSET ?2)`;
 

@@ -82,6 +82,7 @@ async function lookUpInParallel(
  */
 const hanging = new HangingLimit(() => performance.now());
 
+/** Connects to one IP address of a name. Rejects with the signal's reason. */
 export async function connectToOne(target: AddressTarget, signal: AbortSignal): Promise<Deno.TcpConn> {
   if (hanging.isReached({ host: target.address.address, port: target.port })) {
     throw new Error("ETIMEDOUT: earlier attempts still hang");

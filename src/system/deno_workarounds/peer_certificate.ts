@@ -5,6 +5,7 @@
  */
 import type { PeerCertificate, TLSSocket } from "node:tls";
 
+/** Returns the certificate of the server; `null` over a stream that is no socket. */
 export function peerCertificate(socket: TLSSocket): PeerCertificate | null {
   try {
     return socket.getPeerCertificate();

@@ -75,6 +75,7 @@ function readChunks(bytes: ByteReader): ReadBody {
     if (!isAccepted) throw malformed();
     return "trailer";
   };
+  /** The decoded data; empty: nothing yet. */
   const decode = (): Uint8Array => {
     let whole: Uint8Array = NOTHING;
     while (state !== "end" && bytes.size > 0) {

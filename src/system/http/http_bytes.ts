@@ -39,6 +39,7 @@ export class ByteReader {
     return line;
   }
 
+  /** The next bytes, at most so many, without taking them. */
   peek(countMax: number): string {
     return textOf(this.#buffer.subarray(this.#start, Math.min(this.#end, this.#start + countMax)));
   }

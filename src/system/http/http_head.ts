@@ -5,6 +5,7 @@ import type { ByteReader } from "./http_bytes.ts";
 export class HttpError extends Error {
   override readonly name = "HttpError";
 
+  /** The reason begins with a small letter. */
   constructor(readonly phase: RequestFailure["phase"], reason: string) {
     super(reason);
   }
@@ -15,6 +16,7 @@ export interface ResponseHead {
   readonly status: number;
   /** In the order in which they came, with names in small letters; each byte of a value is a character. */
   readonly fields: readonly Field[];
+  /** The digit behind `HTTP/1.`. */
   readonly minorVersion: "0" | "1";
 }
 
@@ -123,6 +125,7 @@ export interface RequestHead extends Pick<ResponseHead, "fields" | "minorVersion
 export class RequestError extends Error {
   override readonly name = "RequestError";
 
+  /** The message is for people; no final period. */
   constructor(readonly status: number, message: string) {
     super(message);
   }

@@ -15,6 +15,7 @@ export class SmtpError extends Error {
   readonly code: number | null;
   readonly retryable: boolean;
 
+  /** The reason begins with a small letter. */
   constructor(
     reason: string,
     { code = null, retryable = true }: { code?: number | null; retryable?: boolean } = {},
@@ -40,6 +41,7 @@ export interface MailProgress {
 /** The reply to any command, or to none, of a server or a proxy that closes (RFC 5321, 3.8 and 4.2.2). */
 export const CLOSING = 421;
 
+/** Makes a failure of whatever a conversation was rejected with. */
 export function mailFailure(
   error: unknown,
   { phase, wasHandedOver }: MailProgress,

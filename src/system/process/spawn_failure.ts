@@ -4,6 +4,7 @@ import { inTime } from "../files.ts";
 
 interface SpawnAttempt {
   readonly path: string;
+  /** Working directory, absolute. */
   readonly directory: string;
   /** Limits how long the file system may take. */
   readonly clock: Clock;
