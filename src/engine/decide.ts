@@ -407,12 +407,13 @@ function withLimits(
   const durationHistory = duration === undefined || !counts
     ? duration && known.durationHistory || null
     : addDuration(duration, known.durationHistory, { durationMs, nowMs });
+  const values = metrics === undefined ? NO_VALUES : valuesOf(result);
   const metricHistory = metrics === undefined || !counts
     ? metrics && known.metricHistory || null
-    : addMetricValues(metrics, known.metricHistory, { values: valuesOf(result), nowMs });
+    : addMetricValues(metrics, known.metricHistory, { values, nowMs });
   const histories = { durationHistory, metricHistory };
   if (!counts) return { result, ...histories };
-  const lacking = lackingValues(result, before.last);
+  const lacking = lackingValues(metrics, values, before.last);
   const judged = Object.entries(metrics ?? {}).filter(([name]) => !lacking.includes(name));
   const exceeded = [
     ...duration === undefined ? [] : judgeDurations(duration, durationHistory, nowMs),
@@ -421,27 +422,33 @@ function withLimits(
   if (exceeded === undefined && lacking.length === 0) return { result, ...histories };
   const limited = {
     condition: exceeded === undefined ? "unknown" : "warning",
-    output: joinTexts([exceeded?.text ?? describeLack(result, lacking), output]),
+    output: joinTexts([exceeded?.text ?? describeLack(lacking, values), output]),
   } as const;
   return { result: { ...result, ...limited }, ...histories };
 }
 
 /** Returns the values with limits that neither this run nor the one before measured: the first run of some checks has no rates. */
-function lackingValues(result: Result, last: KeptResult | null): readonly string[] {
-  const { metrics } = result.check;
+function lackingValues(
+  metrics: Check["metrics"],
+  values: MeasuredValues,
+  last: KeptResult | null,
+): readonly string[] {
   if (metrics === undefined || last === null) return [];
-  const [values, lastValues] = [valuesOf(result), valuesOf(last)];
+  const lastValues = valuesOf(last);
   return Object.keys(metrics).filter((name) => !values.has(name) && !lastValues.has(name));
 }
 
-function describeLack(result: Result, lacking: readonly string[]): string {
-  const known = valuesOf(result).keys().map((name) => quote(name)).toArray();
+function describeLack(lacking: readonly string[], values: MeasuredValues): string {
+  const known = values.keys().map((name) => quote(name)).toArray();
   const measured = known.length === 0 ? "none" : firstItems(known, NAMES_SHOWN).join(", ");
   return `no value ${
     lacking.map((name) => quote(name)).join(", ")
   }, which "metrics" limits; measured: ${measured}`;
 }
 
+type MeasuredValues = ReturnType<typeof valuesOf>;
+
+const NO_VALUES: MeasuredValues = new Map();
 const NAMES_SHOWN = 8;
 
 const NO_LIMITS: LimitHistories = { durationHistory: null, metricHistory: null };

@@ -254,7 +254,10 @@ export class Dispatcher {
 
   #queueOf(channelKey: string): RunningQueue {
     return this.#queues.getOrInsertComputed(channelKey, () => ({
-      ...{ channelKey, queue: EMPTY_QUEUE, timer: null, attempt: Promise.resolve() },
+      channelKey,
+      queue: EMPTY_QUEUE,
+      timer: null,
+      attempt: Promise.resolve(),
     }));
   }
 

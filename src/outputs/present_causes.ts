@@ -3,6 +3,7 @@ import { describeCause } from "../channels/describe_item.ts";
 import type { Check } from "../domain/check.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import { type CausesOptions, findCauses, type FoundCause } from "../engine/causes.ts";
+import type { CheckStatus } from "../engine/check_status.ts";
 import { holdingDependencies } from "../engine/suppression.ts";
 import { isoTime } from "../shared/json_values.ts";
 import { AttributeIndex, newRecord } from "../state/record_cache.ts";
@@ -35,23 +36,13 @@ export function recordedCauses(
   };
 }
 
-interface PresentOptions {
-  readonly recordOf: RecordOf;
-  readonly nowMs: number;
-  /** Whether a check is shown, and its condition known now. */
-  isCurrent(name: string): boolean;
-}
-
-/** Returns the causes that checks have now. */
+/** Returns the causes of shown checks whose conditions are known now. */
 export function presentCauses(
-  config: { readonly checks: readonly Check[]; readonly commonCauses: boolean } | null,
-  { recordOf, nowMs, isCurrent }: PresentOptions,
+  options: CausesOptions,
+  statusOf: (name: string) => Pick<CheckStatus, "state"> | undefined,
 ): readonly FoundCause[] {
-  const suspects = ({ name }: Check): boolean =>
-    (recordOf(name)?.last?.attributes?.suspected ?? []).length > 0;
-  if (config === null || !config.commonCauses || !config.checks.some(suspects)) return [];
-  const causes = findCauses(recordedCauses(runningChecks(config.checks, recordOf), recordOf, nowMs));
-  return [...new Set(causes.values())].filter(({ names }) => names.some(isCurrent));
+  return [...new Set(findCauses(options).values())]
+    .filter(({ names }) => names.some((name) => statusOf(name)?.state === "current"));
 }
 
 export function foundCauseFields({ text, sinceMs, names }: FoundCause): unknown {

@@ -9,7 +9,7 @@ import { type Percentiles, percentilesIn } from "./duration_histogram.ts";
 
 /**
  * Numbers alone, so that they are short as JSON: the scale, the place of the lowest bucket, then the number of values in
- * each bucket up to the highest one. A negative number stands for so many empty ones.
+ * each bucket up to the highest one. A negative number is the count of empty buckets in a row.
  */
 export type ValueHistogram = readonly number[];
 

@@ -220,7 +220,7 @@ Deno.test("process compares the user", async (t) => {
       assert.equal((await observePrinted(lines, { name: "nginx", user })).metrics["count"], count);
     });
   }
-  // Whoever owns a control group may choose its name.
+  // The owner of a control group may give it any name.
   for (const name of ["x 102 0 root nginx", "x 102 zzz", "x 102"]) {
     await t.step(`with the control group ${name}`, async () => {
       const hostile = lines.map((line) => withControlGroup(line, line.includes("mallory") ? name : "-"));

@@ -71,7 +71,7 @@ Deno.test("valuePercentiles() is off by the width of a bucket at most, whatever 
   fc.assert(fc.property(VALUES, assertNear), { numRuns: campaign(3000) });
 });
 
-Deno.test("valuePercentiles() keeps the smallest numbers apart from 0 beside the largest ones of both signs", () => {
+Deno.test("valuePercentiles() distinguishes the smallest numbers from 0 alongside the largest ones of both signs", () => {
   const amounts = Array.from({ length: 2098 }, (_, index) => 2 ** (index - 1074));
   assertNear([...amounts, ...amounts.slice(40).map((value) => -value)]);
   assertNear([...amounts.slice(40), ...amounts.map((value) => -value)]);
@@ -138,4 +138,9 @@ Deno.test("valuePercentiles() knows none without values, or if the bucket of one
   assert.equal(valuePercentiles([], { runs: 0, min: 0, max: 0 }), null);
   assert.equal(valuePercentiles([], { runs: 2, min: 1, max: 2 }), null);
   assert.equal(valuePercentiles(addValue([], 1), { runs: 2, min: 1, max: 2 }), null);
+});
+
+Deno.test("addValue() ends also with the numbers of a damaged row", () => {
+  const damaged = [18, -Infinity, -Infinity, ...Array.from({ length: 40 }, () => 1)];
+  assert.equal(addValue(damaged, 3)[0], -8);
 });

@@ -251,7 +251,7 @@ test("a result that the hub always rejects is dropped, and holds up no other one
       if (rejects(request)) return rejected;
       received.push(...request.results.map(({ check }) => check));
       const last = keeps ? request.results.at(-1)?.sequence ?? 0 : 0;
-      return { status: 200, body: JSON.stringify({ received: last, rejected: [] }) };
+      return { status: 200, body: JSON.stringify({ received: last, rejected: ["of another agent"] }) };
     },
   });
   pair.write(nas, {
@@ -259,12 +259,13 @@ test("a result that the hub always rejects is dropped, and holds up no other one
     defaults: { schedule: { regular_interval: 30, attentive_interval: 10 } },
     checks: checksOf({ kind: "script", parameters: { path: "/bin/probe" } }),
   });
-  const reporting = async (): Promise<{ waiting: number; dropped: number; failure: string | null }> =>
+  type Reporting = { waiting: number; dropped: number; rejected: string[]; failure: string | null };
+  const reporting = async (): Promise<Reporting> =>
     JSON.parse(await pair.printed(nas, "status", "--format", "json")).report_to;
   pair.start(nas);
   await world.advance(10 * MINUTE_MS);
-  const { waiting, dropped, failure } = await reporting();
-  assert.deepEqual([waiting < 3, dropped >= 20, failure], [true, true, null]);
+  const { waiting, dropped, failure, rejected: shown } = await reporting();
+  assert.deepEqual([waiting < 3, dropped >= 20, failure, shown], [true, true, null, []]);
   assert.deepEqual([...new Set(received)].sort(), ["disk", "web"]);
   assert.equal(received.length >= 40, true);
   const line =

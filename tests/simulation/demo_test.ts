@@ -62,13 +62,13 @@ Deno.test("monitor demo shows changing checks with a history, and opens only its
     assert.ok(JSON.parse(history?.body ?? "").changes.length >= 3);
 
     const seen = new Set([conditions.join()]);
-    const told = / is (?:critical|down): .*\n(?:.*\n)*.* again after /;
-    for (let minute = 0; minute < 5 && (seen.size < 3 || !told.test(program.stdout.text())); minute++) {
+    const notified = / is (?:critical|down): .*\n(?:.*\n)*.* again after /;
+    for (let minute = 0; minute < 5 && (seen.size < 3 || !notified.test(program.stdout.text())); minute++) {
       await world.advance(MINUTE_MS);
       seen.add((await checksOf(machine)).map(({ condition }) => condition).join());
     }
     assert.ok(seen.size >= 3, `only ${seen.size} different conditions in 5 minutes`);
-    assert.match(program.stdout.text(), told);
+    assert.match(program.stdout.text(), notified);
 
     const second = await startDemo(world);
     assert.equal(second.code, 74);

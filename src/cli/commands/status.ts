@@ -24,7 +24,12 @@ import { isEverything, readSelection, selectActiveChecks } from "../open_config.
 import { exitCodeOf, failRule } from "../exit_code.ts";
 import { describeReporting, readReporting } from "../../outputs/agents_status.ts";
 import { statusJson, type StatusSnapshot } from "../../outputs/json/status_json.ts";
-import { describeFoundCause, presentCauses } from "../../outputs/present_causes.ts";
+import {
+  describeFoundCause,
+  presentCauses,
+  recordedCauses,
+  runningChecks,
+} from "../../outputs/present_causes.ts";
 import { NO_ACTIVE_CHECK } from "../formats/format.ts";
 import type { PluginItem } from "../formats/plugin.ts";
 import { describeVote } from "../../condition/agreement.ts";
@@ -165,10 +170,7 @@ async function showStatus(invocation: Invocation, system: System): Promise<numbe
     notifications,
     monitor,
     reporting: store === null ? null : await readReporting(store),
-    causes: presentCauses(known.config, {
-      ...{ recordOf, nowMs },
-      isCurrent: (name) => statuses.some(({ check, state }) => check.name === name && state === "current"),
-    }),
+    causes: causesOf(statuses, known, nowMs),
     servedBy: null,
     configError: error?.message ?? null,
   };
@@ -187,6 +189,17 @@ async function showStatus(invocation: Invocation, system: System): Promise<numbe
     }),
   );
   return exitCodeOf(conditions, fails);
+}
+
+function causesOf(
+  statuses: readonly CheckStatus[],
+  { config, recordOf }: Pick<Awaited<ReturnType<typeof openKnownState>>, "config" | "recordOf">,
+  nowMs: number,
+): StatusSnapshot["causes"] {
+  if (config === null || !config.commonCauses) return [];
+  const byName = new Map(statuses.map((status) => [status.check.name, status]));
+  const options = recordedCauses(runningChecks(config.checks, recordOf), recordOf, nowMs);
+  return presentCauses(options, (name) => byName.get(name));
 }
 
 function problemsOf(known: StatusSnapshot): StatusSnapshot {

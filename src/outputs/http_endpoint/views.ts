@@ -20,9 +20,9 @@ import { type PageFacts, pageFacts, type PageForms, type PageWhy } from "../html
 import { publicChange, publicChecks, publicStatus } from "../html_report/public_report.ts";
 import { PageHistories, type PagePiece, PageRows } from "../html_report/page_rows.ts";
 import { pagePieces } from "../html_report/write_report.ts";
-import type { FoundCause } from "../../engine/causes.ts";
+import { causesIn, type FoundCause } from "../../engine/causes.ts";
 import { readReporting } from "../agents_status.ts";
-import { presentCauses } from "../present_causes.ts";
+import { presentCauses, runningChecks } from "../present_causes.ts";
 import { historyJson, readHistory } from "../json/history_json.ts";
 import type { ObjectiveResult } from "../summary/objectives.ts";
 import { locationStatuses, type MonitorStatus } from "../json/monitor_fields.ts";
@@ -193,14 +193,14 @@ export class Views {
 
   /** The common causes of checks; they are not public. */
   #causes(shown: readonly Check[]): readonly FoundCause[] {
-    if (this.#isPublic) return [];
     const { config, repository, system } = this.#sources;
+    if (this.#isPublic || !config.commonCauses || repository.attributes.suspecting.size === 0) return [];
     const nowMs = system.clock.wallMs();
-    return presentCauses(config, {
-      recordOf: (name) => repository.recordOf(name, nowMs),
-      nowMs,
-      isCurrent: (name) =>
-        shown.some((check) => check.name === name && this.#statusOf(check, []).state === "current"),
+    const running = runningChecks(config.checks, (name) => repository.recordOf(name, nowMs));
+    const byName = new Map(shown.map((check) => [check.name, check]));
+    return presentCauses(causesIn(repository, running, nowMs), (name) => {
+      const check = byName.get(name);
+      return check && this.#statusOf(check, []);
     });
   }
 
