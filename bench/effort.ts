@@ -6,6 +6,8 @@ export interface Effort {
   rounds(enough: number): number;
   /** The number of seconds for a reliable number, or fewer with little effort. */
   seconds(enough: number): number;
+  /** How often in a second, or as often as any machine can with little effort. */
+  rate(enough: number): number;
 }
 
 /** Without a limit of time. */
@@ -13,6 +15,7 @@ export const FULL_EFFORT: Effort = {
   isShort: false,
   rounds: (enough) => enough,
   seconds: (enough) => enough,
+  rate: (enough) => enough,
 };
 
 /** As short as it can be. */
@@ -20,4 +23,5 @@ export const SHORT_EFFORT: Effort = {
   isShort: true,
   rounds: () => 1,
   seconds: (enough) => Math.min(enough, 5),
+  rate: (enough) => Math.min(enough, 50),
 };

@@ -29,13 +29,14 @@ const SCRIPT_AIM = 1.15;
 
 /** Runs for some ten minutes. */
 export async function benchRates(workplace: Workplace): Promise<readonly Row[]> {
+  const { rate } = workplace.effort;
   return [
-    ...await benchRequests(workplace, { perSecond: 200 }),
-    ...await benchRequests(workplace, { perSecond: 1_000, withoutState: true }),
-    ...await benchRequests(workplace, { perSecond: 1_000, readsBody: true }),
-    ...await benchScripts(workplace, { perSecond: 50, atOnce: true }),
+    ...await benchRequests(workplace, { perSecond: rate(200) }),
+    ...await benchRequests(workplace, { perSecond: rate(1_000), withoutState: true }),
+    ...await benchRequests(workplace, { perSecond: rate(1_000), readsBody: true }),
+    ...await benchScripts(workplace, { perSecond: rate(50), atOnce: true }),
     // So many take most of two processors.
-    ...await benchScripts(workplace, { perSecond: 300, atOnce: false }),
+    ...await benchScripts(workplace, { perSecond: rate(300), atOnce: false }),
   ];
 }
 
