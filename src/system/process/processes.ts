@@ -117,8 +117,8 @@ async function follow(leader: Deno.ChildProcess, following: Following): Promise<
     leftovers = await endRemains(leader, { pipesEnded, clock, groups });
   } else {
     await groups.signal(leader, "SIGKILL");
-    hasGone = await endsWithin(clock, KILL_WAIT_MS, departure);
-    if (!hasGone) hasGone = !abandon(leader);
+    // After a stall, timers fire before the runtime reports that the command has exited: the second wait sees that.
+    hasGone = await endsWithin(clock, KILL_WAIT_MS, departure) || await endsWithin(clock, 1, departure);
     // Its last output is still in the pipes.
     if (hasGone) await endsWithin(clock, HELD_PIPES_MS, pipesEnded);
   }
@@ -150,20 +150,6 @@ async function endRemains(
     }
   }
   return await groups.signal(leader, "SIGKILL") === "sent";
-}
-
-/**
- * Allows this process to exit without one that can't be terminated. `false`: it has exited nevertheless; after a stall,
- * timers fire before the runtime reports that.
- */
-function abandon(leader: Deno.ChildProcess): boolean {
-  try {
-    leader.unref();
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.BadResource) return false;
-    throw error;
-  }
 }
 
 type Cut = "exited" | "timed_out" | "aborted";
