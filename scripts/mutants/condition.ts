@@ -56,7 +56,10 @@ export const CONDITION: FaultyLayer = {
       faults: [
         ["a limit is exceeded by exactly its share", "100 * slow > slowPercent", "100 * slow >= slowPercent"],
         ["a few slow runs exceed a limit", "if (runs < runsMin) {", "if (runs < 1) {"],
-        ["one week shows what is usual", "levels.length < WEEKS_MIN", "levels.length < 1"],
+        ["one week shows what is usual", "known.length < WEEKS_MIN", "known.length < 1"],
+        ["a value that is low is not lower than usual", "isLower ? durationMs < limit", "isLower ? false"],
+        ["a multiple of what is below zero is a limit", "|| usual < 0", ""],
+        ["what is usual of a value loses its digits", "steps % EXPONENT_STEPS}e", "100}e"],
         ["slow runs of long ago exceed a limit", "index > part - PARTS &&", ""],
         ["values with limits are not counted", "if (value === undefined)", "if (value !== undefined)"],
         ["a wrong reading of the clock drops runs that count", "PARTS + 2", "PARTS"],

@@ -3,15 +3,19 @@
  * of its `metrics` is the same, of a measured value instead of the duration. Pure.
  *
  * A percentile is above a limit if more runs than its share took longer, by nearest rank. These are counted, so the rule is
- * exact. The time of the rule has twelve parts, and the runs of the last twelve count, the present one included. The usual
- * duration of an hour of the week, in UTC, is the median of the medians of its last four weeks.
+ * exact. The time of the rule has twelve parts, and the runs of the last twelve count, the present one included. What is
+ * usual at an hour of the week, in UTC, is the median of the medians of its last four weeks.
  */
 import type { Check } from "../domain/check.ts";
 import { exactDuration } from "../domain/duration.ts";
 import type { CheckRecord, DurationHistory, MetricHistory, UsualDurations } from "../domain/store.ts";
 import { durationText, HOUR_MS } from "../shared/time_units.ts";
+import { addValue, valuePercentiles } from "../shared/value_histogram.ts";
 
-export type DurationLimits = NonNullable<Check["duration"]>;
+/** Of a measured value, they are in its unit instead of milliseconds. */
+export interface DurationLimits extends NonNullable<Check["duration"]> {
+  readonly lessThanUsual?: number;
+}
 
 /** By the name of the value. */
 export type MetricLimits = NonNullable<Check["metrics"]>;
@@ -21,6 +25,8 @@ const PARTS = 12;
 const PARTS_STORED = PARTS + 2;
 
 interface Limit {
+  /** As in the config. */
+  readonly key: string;
   /** What it is if more runs than that take longer, such as `p95 above 1 s`. */
   readonly name: string;
   /** What it is else, such as `p95 not above 1 s`. */
@@ -29,33 +35,39 @@ interface Limit {
   readonly slowPercent: number;
   /** With fewer runs it decides nothing: one slow run is never enough. */
   readonly runsMin: number;
-  /** `null`: it is not known, so that no run counts. */
-  readonly ms: number | null;
+  /** In milliseconds, or the unit of the value; `null`: it is not known, so that no run counts. */
+  readonly limit: number | null;
+  /** Whether the runs below it count against it. */
+  readonly isLower: boolean;
   /** Why it is not known; else empty. */
   readonly lack: string;
 }
 
-/** The words for what a rule counts. */
-interface Words {
+/** What a rule counts, and its words. */
+export interface Counted {
   /** In front of each text. */
   readonly prefix: string;
   readonly one: string;
   readonly several: string;
   /** What those are that count against a limit. */
   readonly beyond: string;
+  /** What those are that are above what is usual. */
+  readonly more: string;
   write(limit: number): string;
+  writeUsual(usual: number): string;
+  readonly scale: Scale;
 }
 
-const OF_DURATIONS: Words = {
-  prefix: "",
-  one: "run",
-  several: "runs",
-  beyond: "took longer",
-  write: exactDuration,
-};
-
-function wordsOf(metric: string): Words {
-  return { prefix: `${metric}: `, one: "value", several: "values", beyond: "were higher", write: String };
+/** How the median of an hour is stored. */
+interface Scale {
+  /** The characters of a median. */
+  readonly width: number;
+  /** Adds to the levels of an hour. */
+  add(levels: UsualDurations["levels"], value: number): UsualDurations["levels"];
+  /** Of an hour that has some. */
+  pack(levels: UsualDurations["levels"]): string;
+  /** `null`: of an hour without a median. */
+  unpack(text: string): number | null;
 }
 
 /** Always the same ones of a rule, in one order. */
@@ -63,54 +75,64 @@ function limitsAt(
   limits: DurationLimits,
   history: DurationHistory | null,
   nowMs: number,
-  { prefix, write }: Words = OF_DURATIONS,
+  counted: Counted,
 ): readonly Limit[] {
-  const { p50AboveMs, p95AboveMs, p99AboveMs, slowerThanUsual } = limits;
-  const above = (name: string, slowPercent: number, ms: number | undefined): readonly Limit[] =>
-    ms === undefined ? [] : [{
-      name: `${prefix}${name} above ${write(ms)}`,
-      within: `${prefix}${name} not above ${write(ms)}`,
+  const { p50AboveMs, p95AboveMs, p99AboveMs, slowerThanUsual, lessThanUsual } = limits;
+  const { prefix, write } = counted;
+  const above = (name: string, slowPercent: number, limit: number | undefined): readonly Limit[] =>
+    limit === undefined ? [] : [{
+      key: `${name}_above`,
+      name: `${prefix}${name} above ${write(limit)}`,
+      within: `${prefix}${name} not above ${write(limit)}`,
       slowPercent,
       runsMin: Math.max(RUNS_MIN, 100 / slowPercent),
-      ms,
+      limit,
+      isLower: false,
       lack: "",
     }];
+  const usual = (times: number | undefined, isLower: boolean): readonly Limit[] =>
+    times === undefined ? [] : [usualLimit({ times, isLower }, history, nowMs, counted)];
   return [
     ...above("p50", 50, p50AboveMs),
     ...above("p95", 5, p95AboveMs),
     ...above("p99", 1, p99AboveMs),
-    ...slowerThanUsual === undefined ? [] : [usualLimit(slowerThanUsual, history, nowMs)],
+    ...usual(slowerThanUsual, false),
+    ...usual(lessThanUsual, true),
   ];
 }
 
 const RUNS_MIN = 10;
 
 /** Returns how many runs each limit requires, by key; the parts of the rule have eleven twelfths of its time at least. */
-export function runsRequired(limits: DurationLimits): readonly (readonly [key: string, runs: number])[] {
-  const keys = [
-    ["p50_above", limits.p50AboveMs],
-    ["p95_above", limits.p95AboveMs],
-    ["p99_above", limits.p99AboveMs],
-    ["slower_than_usual", limits.slowerThanUsual],
-  ] as const;
-  const all = limitsAt(limits, null, 0);
-  return keys.filter(([, value]) => value !== undefined)
-    .map(([key], index) => [key, Math.ceil((all[index]?.runsMin ?? 0) * PARTS / (PARTS - 1))]);
+export function runsRequired(
+  limits: DurationLimits,
+  counted: Counted,
+): readonly (readonly [key: string, runs: number])[] {
+  return limitsAt(limits, null, 0, counted)
+    .map(({ key, runsMin }) => [key, Math.ceil(runsMin * PARTS / (PARTS - 1))]);
 }
 
-function usualLimit(times: number, history: DurationHistory | null, nowMs: number): Limit {
-  const { weeks, ms } = usualDuration(history, nowMs);
+function usualLimit(
+  { times, isLower }: { readonly times: number; readonly isLower: boolean },
+  history: DurationHistory | null,
+  nowMs: number,
+  { prefix, more, writeUsual, scale }: Counted,
+): Limit {
+  const { weeks, usual } = usualAt(history, nowMs, scale);
   const on = weeks === 1 ? "on 1 week" : `on ${weeks} weeks`;
-  const name = ms === null
-    ? `${times} times slower than usual`
-    : `${times} times slower than the usual ${durationText(ms)} of this hour of the week, ${on}`;
+  const comparison = isLower ? "less" : more;
+  const level = usual === null ? "usual" : `the usual ${writeUsual(usual)} of this hour of the week, ${on}`;
+  const name = `${times} times ${comparison} than ${level}`;
   return {
-    name,
-    within: `not ${name}`,
+    key: `${comparison}_than_usual`,
+    name: `${prefix}${name}`,
+    within: `${prefix}not ${name}`,
     slowPercent: 50,
     runsMin: RUNS_MIN,
-    ms: ms === null ? null : times * ms,
-    lack: `${on}, ${WEEKS_MIN} required`,
+    // Several times as much as what is below zero is less.
+    limit: usual === null || usual < 0 ? null : isLower ? usual / times : usual * times,
+    isLower,
+    lack: usual === null ? `${on}, ${WEEKS_MIN} required` : "the usual is below zero",
   };
 }
 
@@ -125,18 +147,21 @@ export function addDuration(
   limits: DurationLimits,
   before: DurationHistory | null,
   { durationMs, nowMs }: Readonly<Record<"durationMs" | "nowMs", number>>,
+  counted: Counted = OF_DURATIONS,
 ): DurationHistory {
-  const { overMs, slowerThanUsual } = limits;
+  const { overMs, slowerThanUsual, lessThanUsual } = limits;
   const rule = ruleOf(limits);
   const part = Math.floor(nowMs * PARTS / overMs);
   const old = before?.rule === rule ? before.parts : [];
   const present = old.find(([index]) => index === part) ?? [part];
-  const usual = slowerThanUsual === undefined
+  const usual = slowerThanUsual === undefined && lessThanUsual === undefined
     ? NO_USUAL
-    : addToUsual(before ?? NO_USUAL, { durationMs, nowMs });
-  const added = limitsAt(limits, { rule, parts: old, ...usual }, nowMs).flatMap(({ ms }, index) => [
-    (present[2 * index + 1] ?? 0) + Number(ms !== null),
-    (present[2 * index + 2] ?? 0) + Number(ms !== null && durationMs > ms),
+    : addToUsual(before ?? NO_USUAL, { durationMs, nowMs }, counted.scale);
+  const known = { rule, parts: old, ...usual };
+  const added = limitsAt(limits, known, nowMs, counted).flatMap(({ limit, isLower }, index) => [
+    (present[2 * index + 1] ?? 0) + Number(limit !== null),
+    (present[2 * index + 2] ?? 0) +
+    Number(limit !== null && (isLower ? durationMs < limit : durationMs > limit)),
   ]);
   return {
     rule,
@@ -165,26 +190,29 @@ export function judgeDurations(
   limits: DurationLimits,
   history: DurationHistory | null,
   nowMs: number,
-  words: Words = OF_DURATIONS,
+  counted: Counted = OF_DURATIONS,
 ): readonly DurationVerdict[] {
   const part = Math.floor(nowMs * PARTS / limits.overMs);
   // Until the next run, what is counted is that of the limits before an edit.
-  const counted = history?.rule === ruleOf(limits) ? history.parts : [];
-  const parts = counted.filter((one) => isIn(one, part));
+  const known = history?.rule === ruleOf(limits) ? history.parts : [];
+  const parts = known.filter((one) => isIn(one, part));
   const over = exactDuration(limits.overMs);
-  return limitsAt(limits, history, nowMs, words).map(
-    ({ name, within, slowPercent, runsMin, ms, lack }, index) => {
+  const { one, several, beyond } = counted;
+  return limitsAt(limits, history, nowMs, counted).map(
+    ({ name, within, slowPercent, runsMin, limit, isLower, lack }, index) => {
       const sum = (column: number): number => parts.reduce((total, one) => total + (one[column] ?? 0), 0);
       const [runs, slow] = [sum(2 * index + 1), sum(2 * index + 2)];
-      if (ms === null) return { isExceeded: false, text: `${name}: not known, ${lack}` };
+      if (limit === null) return { isExceeded: false, text: `${name}: not known, ${lack}` };
       if (runs < runsMin) {
-        const count = `${runs} ${runs === 1 ? words.one : words.several} in ${over}`;
+        const count = `${runs} ${runs === 1 ? one : several} in ${over}`;
         return { isExceeded: false, text: `${name}: not known, ${count}, ${runsMin} required` };
       }
       const isExceeded = 100 * slow > slowPercent * runs;
       return {
         isExceeded,
-        text: `${isExceeded ? name : within}: ${slow} of ${runs} ${words.several} in ${over} ${words.beyond}`,
+        text: `${isExceeded ? name : within}: ${slow} of ${runs} ${several} in ${over} ${
+          isLower ? "were lower" : beyond
+        }`,
       };
     },
   );
@@ -202,15 +230,30 @@ export function describeDurationRule(
 
 // Measured values.
 
+export function countedOf(metric: string): Counted {
+  return {
+    prefix: `${metric}: `,
+    one: "value",
+    several: "values",
+    beyond: "were higher",
+    more: "more",
+    write: String,
+    writeUsual: (usual) => String(Number(usual.toPrecision(DIGITS))),
+    scale: VALUE_SCALE,
+  };
+}
+
 /** Returns the limits of a value as those of durations. */
 export function asDurationLimits(
-  { p50Above, p95Above, p99Above, overMs }: MetricLimits[string],
+  { p50Above, p95Above, p99Above, moreThanUsual, lessThanUsual, overMs }: MetricLimits[string],
 ): DurationLimits {
   return {
     overMs,
     ...p50Above !== undefined && { p50AboveMs: p50Above },
     ...p95Above !== undefined && { p95AboveMs: p95Above },
     ...p99Above !== undefined && { p99AboveMs: p99Above },
+    ...moreThanUsual !== undefined && { slowerThanUsual: moreThanUsual },
+    ...lessThanUsual !== undefined && { lessThanUsual },
   };
 }
 
@@ -226,7 +269,13 @@ export function addMetricValues(
       const history = known.get(name) ?? null;
       const value = values.get(name);
       if (value === undefined) return history === null ? [] : [[name, history] as const];
-      return [[name, addDuration(asDurationLimits(one), history, { durationMs: value, nowMs })] as const];
+      const added = addDuration(
+        asDurationLimits(one),
+        history,
+        { durationMs: value, nowMs },
+        countedOf(name),
+      );
+      return [[name, added] as const];
     }),
   );
 }
@@ -239,7 +288,7 @@ export function judgeMetrics(
 ): readonly DurationVerdict[] {
   const known = new Map(Object.entries(history ?? {}));
   return Object.entries(limits).flatMap(([name, one]) =>
-    judgeDurations(asDurationLimits(one), known.get(name) ?? null, nowMs, wordsOf(name))
+    judgeDurations(asDurationLimits(one), known.get(name) ?? null, nowMs, countedOf(name))
   );
 }
 
@@ -253,7 +302,7 @@ export function describeMetricRules(
   return judgeMetrics(metrics, record?.metricHistory ?? null, nowMs).map(({ text }) => text);
 }
 
-// The usual duration of each hour of the week.
+// What is usual at each hour of the week.
 
 const WEEK_HOURS = 7 * 24;
 const WEEKS_MAX = 4;
@@ -278,17 +327,80 @@ function levelMs(level: number): number {
   return LEVEL_0_MS * LEVEL_FACTOR ** level;
 }
 
-const NO_LEVEL = " ";
 /** A character for each level, none of which JSON escapes. */
 const CHARACTERS = Array.from(
   { length: LEVEL_MAX + 1 },
   (_, level) => String.fromCharCode(level + (level < 92 - 35 ? 35 : 36)),
 ).join("");
 
+const DURATION_SCALE: Scale = {
+  width: 1,
+  add(levels, ms) {
+    const level = levelOf(ms);
+    const runs = levels.find(([one]) => one === level)?.[1] ?? 0;
+    return [...levels.filter(([one]) => one !== level), [level, runs + 1]];
+  },
+  pack(levels) {
+    const all = levels.flatMap(([level = 0, runs = 0]) => Array.from({ length: runs }, () => level));
+    const [lower, upper] = middleOf(all);
+    return CHARACTERS[Math.round((lower + upper) / 2)] ?? " ";
+  },
+  unpack(text) {
+    const level = CHARACTERS.indexOf(text);
+    return level < 0 ? null : levelMs(level);
+  },
+};
+
+/** A value is stored as three digits, with an exponent of `EXPONENT_MAX` at most. */
+const EXPONENT_MAX = 150;
+const EXPONENT_STEPS = 1000;
+const DIGITS = 3;
+const ZERO_STEP = Math.floor(CHARACTERS.length ** DIGITS / 2);
+
+/** An hour has one level, the histogram of its values. */
+const VALUE_SCALE: Scale = {
+  width: DIGITS,
+  add: ([histogram = []], value) => [addValue(histogram, value)],
+  pack([histogram = []]) {
+    const runs = histogram.slice(2).reduce((sum, count) => sum + Math.max(0, count), 0);
+    const median = valuePercentiles(histogram, { runs, min: -Infinity, max: Infinity })?.p50 ?? NaN;
+    const [digits = NaN, exponent = NaN] = median.toExponential(DIGITS - 1).split("e").map(Number);
+    const steps = (exponent + EXPONENT_MAX) * EXPONENT_STEPS + Math.round(Math.abs(digits) * 100);
+    const step = ZERO_STEP + Math.sign(median) * steps;
+    return Array.from(
+      { length: DIGITS },
+      (_, place) =>
+        Math.abs(exponent) <= EXPONENT_MAX
+          ? CHARACTERS[Math.floor(step / CHARACTERS.length ** place) % CHARACTERS.length]
+          : " ",
+    ).join("");
+  },
+  unpack(text) {
+    const places = [...text].map((character) => CHARACTERS.indexOf(character));
+    if (places.includes(-1)) return null;
+    const step = places.reduceRight((sum, place) => sum * CHARACTERS.length + place, 0) - ZERO_STEP;
+    const steps = Math.abs(step);
+    const exponent = Math.floor(steps / EXPONENT_STEPS) - EXPONENT_MAX - (DIGITS - 1);
+    return Math.sign(step) * Number(`${steps % EXPONENT_STEPS}e${exponent}`);
+  },
+};
+
+export const OF_DURATIONS: Counted = {
+  prefix: "",
+  one: "run",
+  several: "runs",
+  beyond: "took longer",
+  more: "slower",
+  write: exactDuration,
+  writeUsual: durationText,
+  scale: DURATION_SCALE,
+};
+
 /** After a step of the clock, or a time without runs, what was usual before is kept: the clock may return. */
 function addToUsual(
   before: Usual,
   { durationMs, nowMs }: Readonly<Record<"durationMs" | "nowMs", number>>,
+  scale: Scale,
 ): Usual {
   const hour = Math.floor(nowMs / HOUR_MS);
   const { otherUsual = NO_USUAL } = before;
@@ -299,15 +411,12 @@ function addToUsual(
   const kept = other.hour > 0 && { otherUsual: other };
   // The clock was set back into an hour that has its median.
   if (hour === last - 1) return { hour: last, levels, medians, ...kept };
-  const level = levelOf(durationMs);
-  // Of a clock that was set back, the hour begins again.
-  const old = hour === last ? levels : [];
-  const runs = old.find(([one]) => one === level)?.[1] ?? 0;
   return {
     ...kept,
     hour,
-    levels: [...old.filter(([one]) => one !== level), [level, runs + 1]],
-    medians: hour > last ? endHour(medians, { last, levels, hour }) : medians,
+    // Of a clock that was set back, the hour begins again.
+    levels: scale.add(hour === last ? levels : [], durationMs),
+    medians: hour > last ? endHour(medians, { last, levels, hour }, scale) : medians,
   };
 }
 
@@ -315,36 +424,41 @@ function addToUsual(
 function endHour(
   medians: string,
   { last, levels, hour }: Pick<UsualDurations, "levels" | "hour"> & { readonly last: number },
+  { width, pack }: Scale,
 ): string {
-  const slots = [...medians.padEnd(SLOTS, NO_LEVEL)];
+  const slots = Array.from({ length: SLOTS }, (_, slot) => medianAt(medians, slot, width));
   for (let skipped = Math.max(last, hour - SLOTS); skipped < hour; skipped++) {
-    slots[skipped % SLOTS] = NO_LEVEL;
+    slots[skipped % SLOTS] = " ".repeat(width);
   }
-  const all = levels.flatMap(([level = 0, runs = 0]) => Array.from({ length: runs }, () => level));
-  if (all.length > 0 && last >= hour - SLOTS) {
-    slots[last % SLOTS] = CHARACTERS[Math.round(medianOf(all))] ?? NO_LEVEL;
-  }
+  if (levels.length > 0 && last >= hour - SLOTS) slots[last % SLOTS] = pack(levels);
   return slots.join("");
 }
 
-/** Of an even number, the mean of the middle two. */
-function medianOf(values: readonly number[]): number {
-  const sorted = values.toSorted((one, other) => one - other);
-  const middle = sorted.slice(Math.ceil(sorted.length / 2) - 1, Math.floor(sorted.length / 2) + 1);
-  return middle.reduce((sum, value) => sum + value, 0) / middle.length;
+function medianAt(medians: string, slot: number, width: number): string {
+  return medians.slice(slot * width, (slot + 1) * width).padEnd(width);
 }
 
-/** Returns the usual duration at this hour of the week, `null` if it is not known, and on how many weeks that rests. */
-function usualDuration(
+/** Returns the middle two of an even number; of an odd one, the middle one twice. */
+function middleOf(values: readonly number[]): readonly [lower: number, upper: number] {
+  const sorted = values.toSorted((one, other) => one - other);
+  const middle = (sorted.length - 1) / 2;
+  return [sorted[Math.floor(middle)] ?? NaN, sorted[Math.ceil(middle)] ?? NaN];
+}
+
+/** Returns what is usual at this hour of the week, `null` if it is not known, and on how many weeks that rests. */
+function usualAt(
   history: DurationHistory | null,
   nowMs: number,
-): { readonly ms: number | null; readonly weeks: number } {
+  { width, unpack }: Scale,
+): { readonly usual: number | null; readonly weeks: number } {
   const hour = Math.floor(nowMs / HOUR_MS);
-  const levels = Array.from({ length: WEEKS_MAX }, (_, week) => {
+  const known = Array.from({ length: WEEKS_MAX }, (_, week) => {
     const before = hour - (week + 1) * WEEK_HOURS;
     // The median of the last hour with a run is not kept yet.
-    if (history === null || before >= history.hour || before <= history.hour - SLOTS - 1) return -1;
-    return CHARACTERS.indexOf(history.medians[before % SLOTS] ?? NO_LEVEL);
-  }).filter((level) => level >= 0);
-  return { ms: levels.length < WEEKS_MIN ? null : levelMs(medianOf(levels)), weeks: levels.length };
+    if (history === null || before >= history.hour || before <= history.hour - SLOTS - 1) return null;
+    return unpack(medianAt(history.medians, before % SLOTS, width));
+  }).filter((median) => median !== null);
+  const [lower, upper] = middleOf(known);
+  const usual = lower > 0 ? Math.sqrt(lower * upper) : (lower + upper) / 2;
+  return { usual: known.length < WEEKS_MIN ? null : usual, weeks: known.length };
 }

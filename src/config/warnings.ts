@@ -2,7 +2,7 @@ import { alternativesOf, type Check, combinedChecks } from "../domain/check.ts";
 import { isCron, type Schedule } from "../domain/schedule.ts";
 import type { Objective } from "../domain/limits.ts";
 import { errorBudgetMs, sightOf } from "../domain/objective.ts";
-import { asDurationLimits, runsRequired } from "../condition/duration_rule.ts";
+import { asDurationLimits, countedOf, OF_DURATIONS, runsRequired } from "../condition/duration_rule.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import { holdsCredential, isCredential, isCredentialName } from "./credentials.ts";
 import type { Metrics } from "../domain/generated/config.ts";
@@ -11,7 +11,7 @@ import type { FormattedValue } from "./schema_view.ts";
 import { holdsSecret } from "./placeholders.ts";
 import { type Problem, quoteValue, type Source } from "./problem.ts";
 import { absolutePath } from "./source.ts";
-import { SECOND_MS } from "../shared/time_units.ts";
+import { DAY_MS, HOUR_MS, SECOND_MS } from "../shared/time_units.ts";
 
 /** `listed` are the same checks with the entries of their lists as written. */
 export function findWarnings(
@@ -93,23 +93,34 @@ function warnOfSchedules(
     }
     const undecided = objective === undefined ? null : findUndecided(objective, { name, schedule });
     if (undecided !== null) warn(name, ["objective"], undecided.message, undecided.hint);
-    if (isCron(schedule)) continue;
-    const { regularIntervalMs, attentiveIntervalMs } = schedule;
     const limits = [
-      ...duration === undefined ? [] : [{ path: ["duration"] as const, of: "runs", rule: duration }],
+      ...duration === undefined ? [] : [{ path: ["duration"] as const, rule: duration, of: OF_DURATIONS }],
       ...Object.entries(metrics ?? {}).map(([metric, one]) => ({
-        ...{ path: ["metrics", metric] as const, of: "values", rule: asDurationLimits(one) },
+        ...{ path: ["metrics", metric] as const, rule: asDurationLimits(one), of: countedOf(metric) },
       })),
     ];
-    for (const { path, of, rule } of limits) {
-      for (const [key, runs] of runsRequired(rule)) {
-        if (runs * regularIntervalMs <= rule.overMs) continue;
-        const message = `decides nothing: too few ${of} in ${exactDuration(rule.overMs)} at an interval of ` +
-          exactDuration(regularIntervalMs);
-        const hint = `"over": ${quoteValue(exactDuration(runs * regularIntervalMs))} or more`;
-        warn(name, [...path, key], message, hint);
+    for (const { path, rule, of } of limits) {
+      const required = runsRequired(rule, of);
+      // An empty `duration` turns that of "defaults" off.
+      if (required.length === 0 && path.length > 1) {
+        warn(name, path, "has no limit, so it decides nothing", 'such as "p95_above"');
+      }
+      if (isCron(schedule)) continue;
+      const everyMs = schedule.regularIntervalMs;
+      const interval = `at an interval of ${exactDuration(everyMs)}`;
+      for (const [key, runs] of required) {
+        if (runs * everyMs > rule.overMs) {
+          const over = exactDuration(rule.overMs);
+          const hint = `"over": ${quoteValue(exactDuration(runs * everyMs))} or more`;
+          warn(name, [...path, key], `decides nothing: too few ${of.several} in ${over} ${interval}`, hint);
+        } else if (key.endsWith("_usual") && everyMs > HOUR_MS && 7 * DAY_MS % everyMs > 0) {
+          const message = `is seldom known: few ${of.several} have the same hour of the week ${interval}`;
+          warn(name, [...path, key], message, '"regular_interval": "1 hour" or less');
+        }
       }
     }
+    if (isCron(schedule)) continue;
+    const { regularIntervalMs, attentiveIntervalMs } = schedule;
     if (attentiveIntervalMs > regularIntervalMs) {
       const both = compare(attentiveIntervalMs, regularIntervalMs);
       const message = `is longer than the regular interval (${both}), so a failing check runs less often`;

@@ -54,15 +54,15 @@ export interface DurationHistory extends UsualDurations {
 }
 
 export interface UsualDurations {
-  /** The hour of the last run; 0 without usual durations. */
+  /** The hour of the last run; 0 if nothing is usual. */
   readonly hour: number;
-  /** The durations in it: level and number of runs. */
+  /** The durations in it: level and number of runs; of a measured value, its histogram alone. */
   readonly levels: readonly (readonly number[])[];
-  /** The level of the median of each hour of four weeks, a character each, by the hour modulo their number. */
+  /** The median of each hour of four weeks, a character each, of a measured value three, by the hour modulo their number. */
   readonly medians: string;
 }
 
-/** The same of each measured value that has limits, by name: values instead of durations, none of which are usual. */
+/** The same of each measured value that has limits, by name: values instead of durations. */
 export type MetricHistory = Readonly<Record<string, DurationHistory>>;
 
 /**

@@ -6,6 +6,7 @@ import {
   type DurationLimits,
   judgeDurations,
   judgeMetrics,
+  type MetricLimits,
 } from "../../src/condition/duration_rule.ts";
 import type { DurationHistory, MetricHistory } from "../../src/domain/store.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/shared/time_units.ts";
@@ -239,4 +240,125 @@ Deno.test("judgeMetrics() counts the values of each name alone, also below zero"
     "offset: p50 not above -5: 0 of 12 values in 1 h were higher",
     unknown,
   ]);
+});
+
+/** The history of a value that is the same for ten minutes at one hour of each week. */
+function weekly(limit: MetricLimits[string], values: readonly (number | null)[]): MetricHistory | null {
+  return values.reduce<MetricHistory | null>(
+    (history, value, week) =>
+      Array.from({ length: 10 }, (_, minute) => MONDAY_MS + week * WEEK_MS + minute * MINUTE_MS)
+        .reduce<MetricHistory | null>((before, nowMs) =>
+          addMetricValues({ size: limit }, before, {
+            values: new Map(value === null ? [] : [["size", value]]),
+            nowMs,
+          }), history),
+    null,
+  );
+}
+
+Deno.test("judgeMetrics() compares values with the same hour of the weeks before", async (t) => {
+  const higher = { ...HOURLY, moreThanUsual: 3 };
+  const lower = { ...HOURLY, lessThanUsual: 4 };
+  const usual = (level: string, weeks: number): string =>
+    `usual ${level} of this hour of the week, on ${weeks} weeks`;
+  const rows: readonly (readonly [
+    name: string,
+    limit: MetricLimits[string],
+    values: readonly (number | null)[],
+    text: string,
+  ])[] = [
+    [
+      "higher",
+      higher,
+      [5, 5, 16],
+      `3 times more than the ${usual("5", 2)}: 10 of 10 values in 1 h were higher`,
+    ],
+    [
+      "not higher",
+      higher,
+      [5, 5, 15],
+      `not 3 times more than the ${usual("5", 2)}: 0 of 10 values in 1 h were higher`,
+    ],
+    [
+      "lower",
+      lower,
+      [80, 80, 19],
+      `4 times less than the ${usual("80", 2)}: 10 of 10 values in 1 h were lower`,
+    ],
+    [
+      "not lower",
+      lower,
+      [80, 80, 20],
+      `not 4 times less than the ${usual("80", 2)}: 0 of 10 values in 1 h were lower`,
+    ],
+    ["one week", higher, [5, 900], "3 times more than usual: not known, on 1 week, 2 required"],
+    [
+      "absent for weeks",
+      higher,
+      [5, null, null, null, 5, 900],
+      "3 times more than usual: not known, on 1 week, 2 required",
+    ],
+    [
+      "absent once",
+      higher,
+      [5, null, 5, 15],
+      `not 3 times more than the ${usual("5", 2)}: 0 of 10 values in 1 h were higher`,
+    ],
+    [
+      "one week of four is odd",
+      higher,
+      [7, 7, 9e9, 7, 22],
+      `3 times more than the ${usual("7", 4)}: 10 of 10 values in 1 h were higher`,
+    ],
+    [
+      "zero",
+      higher,
+      [0, 0, 1],
+      `3 times more than the ${usual("0", 2)}: 10 of 10 values in 1 h were higher`,
+    ],
+    [
+      "below zero",
+      higher,
+      [-5, -5, 9],
+      `3 times more than the ${usual("-5", 2)}: not known, the usual is below zero`,
+    ],
+    [
+      "once zero",
+      higher,
+      [0, 10, 15],
+      `not 3 times more than the ${usual("5", 2)}: 0 of 10 values in 1 h were higher`,
+    ],
+  ];
+  for (const [name, limit, values, text] of rows) {
+    await t.step(name, () => {
+      const nowMs = MONDAY_MS + (values.length - 1) * WEEK_MS + 10 * MINUTE_MS;
+      const verdicts = judgeMetrics({ size: limit }, weekly(limit, values), nowMs);
+      assert.deepEqual(verdicts.map((verdict) => verdict.text), [`size: ${text}`]);
+    });
+  }
+});
+
+Deno.test("what is usual of values has three digits of any number, and a bounded size", () => {
+  const limit = { ...HOURLY, moreThanUsual: 2 };
+  const amount = fc.double({ noNaN: true, min: 1e-150, max: 1e150 });
+  const value = fc.oneof(fc.constant(0), amount, amount.map((one) => -one));
+  fc.assert(
+    fc.property(value, fc.array(value, { minLength: 1, maxLength: 60 }), (one, others) => {
+      const history = weekly(limit, [one, one, one]);
+      const [verdict] = judgeMetrics({ size: limit }, history, MONDAY_MS + 2 * WEEK_MS);
+      const usual = Number(/ usual (\S+) of this hour/.exec(verdict?.text ?? "")?.[1]);
+      assert.ok(Math.abs(usual - one) <= 0.0051 * Math.abs(one), `${usual}, not ${one}`);
+      const full = others.reduce<MetricHistory | null>(
+        (before, size, index) =>
+          addMetricValues({ size: limit }, before, {
+            values: new Map([["size", size]]),
+            nowMs: MONDAY_MS + 2 * WEEK_MS + index * MINUTE_MS,
+          }),
+        history,
+      );
+      // That of before the gap of a week is kept.
+      assert.ok(JSON.stringify(full).length < 5000, String(JSON.stringify(full).length));
+    }),
+    { numRuns: campaign(200) },
+  );
 });

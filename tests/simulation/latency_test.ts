@@ -115,6 +115,67 @@ simulate(
   },
 );
 
+simulate(
+  "a value that is higher or lower than at this hour of the weeks before has a warning, also after a kill",
+  {
+    start: "2026-03-04 00:00",
+    config: {
+      checks: {
+        web: {
+          metrics: {
+            "queue (MB)": { more_than_usual: 3, less_than_usual: 2, over: "6 hours" },
+            balance: { more_than_usual: 3, over: "6 hours" },
+          },
+          schedule: { regular_interval: "30 minutes", attentive_interval: "30 minutes" },
+        },
+      },
+    },
+    results: {
+      web: "ok (fine | queue=10MB balance=-1), 2026-03-11 12:00 ok (fine | queue=12MB balance=-1), " +
+        "2026-03-18 12:00 ok (fine | queue=40MB balance=-1), 2026-03-18 20:00 ok (fine | queue=4MB balance=-1)",
+    },
+    actions: {
+      "2026-03-11 20:00": async (world) => {
+        const { stdout } = await world.machine().run("why", "web");
+        const unknown = "than usual: not known, on 1 week, 2 required";
+        for (const comparison of ["more", "less"]) {
+          assert.match(
+            stdout,
+            new RegExp(`^metric queue \\(MB\\): \\d times ${comparison} ${unknown}$`, "m"),
+          );
+        }
+      },
+      "2026-03-18 11:10": "clock +365d",
+      "2026-03-18 11:40": "clock -365d",
+      "2026-03-18 13:10": "kill",
+      "2026-03-18 13:11": "start",
+      "2026-03-18 20:10": async (world) => {
+        const { stdout } = await world.machine().run("history", "web");
+        assert.match(
+          stdout.replaceAll(/\s+/g, " "),
+          /balance: 3 times more than the usual -1 of this hour of the week, on 2 weeks: not known, the usual is below zero/,
+        );
+      },
+    },
+    until: "2026-03-19 03:30",
+    expect: {
+      chat: [
+        "2026-03-18 14:00-16:01 problem web warning",
+        "2026-03-18 22:30-23:31 recovery web ok",
+        "2026-03-18 22:30-2026-03-19 00:01 problem web warning",
+      ],
+    },
+    finally: (_world, { messages }) =>
+      assert.deepEqual(messages.map(({ items }) => items[0]?.output), [
+        "queue (MB): 3 times more than the usual 11 of this hour of the week, on 2 weeks: " +
+        "6 of 11 values in 6 h were higher; fine",
+        "fine",
+        "queue (MB): 2 times less than the usual 11 of this hour of the week, on 2 weeks: " +
+        "7 of 12 values in 6 h were lower; fine",
+      ]),
+  },
+);
+
 simulate("a slow run of a failing check does not count, and a failure stays what it is", {
   ...WEB,
   results: { web: "22:00 critical slow 2s, 22:30 ok" },

@@ -3,7 +3,7 @@ import { add, join } from "./validate_monitor.js";
 import { validate_type_string_minLength_1 } from "./validate_monitor.js";
 import { validate_size, validate_condition } from "./validate_shared.js";
 const func2 = Object.prototype.hasOwnProperty;
-const schema62 = {"path":1,"size_min":1,"size_max":1,"owner":1,"mode":1,"sha256":1,"content_pattern":1,"not_content_pattern":1,"condition_on_missing":1,"as_warning":1};
+const schema63 = {"path":1,"size_min":1,"size_max":1,"owner":1,"mode":1,"sha256":1,"content_pattern":1,"not_content_pattern":1,"condition_on_missing":1,"as_warning":1};
 export function validate_file_parameters(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -11,7 +11,7 @@ if(data.path === undefined){
 vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "path"}});
 }
 for(const key0 in data){
-if(!(func2.call(schema62, key0))){
+if(!(func2.call(schema63, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }

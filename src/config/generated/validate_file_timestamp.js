@@ -3,7 +3,7 @@ import { add, join } from "./validate_monitor.js";
 import { validate_type_string_minLength_1, validate_type_integer_minimum_1 } from "./validate_monitor.js";
 import { validate_size, validate_type_integer_minimum_0, validate_condition } from "./validate_shared.js";
 const func2 = Object.prototype.hasOwnProperty;
-const schema58 = {"path":1,"newest_of":1,"size_min":1,"size_max":1,"count_min":1,"count_max":1,"warning_age":1,"critical_age":1,"condition_on_missing":1,"condition_on_implausible":1};
+const schema59 = {"path":1,"newest_of":1,"size_min":1,"size_max":1,"count_min":1,"count_max":1,"warning_age":1,"critical_age":1,"condition_on_missing":1,"condition_on_implausible":1};
 export function validate_age(data, instancePath = ""){
 let vErrors = null;
 if((!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data)))) && (typeof data !== "string")){
@@ -24,7 +24,7 @@ if(data.path === undefined){
 vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "path"}});
 }
 for(const key0 in data){
-if(!(func2.call(schema58, key0))){
+if(!(func2.call(schema59, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }

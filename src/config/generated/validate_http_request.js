@@ -5,8 +5,8 @@ import { validate_time_left, validate_json_expectation } from "./validate_shared
 const pattern0 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
 const func2 = Object.prototype.hasOwnProperty;
 const pattern3 = new RegExp("^[A-Za-z0-9_]+$", "u");
-const schema86 = {"target":1,"method":1,"headers":1,"body":1,"redirects":1,"socket":1,"connect_to":1,"every_address":1,"tls":1};
-const schema88 = {"status_code":1,"headers":1,"body_part":1,"not_body_part":1,"body_pattern":1,"not_body_pattern":1,"json":1,"warning_duration":1,"critical_duration":1,"certificate":1};
+const schema87 = {"target":1,"method":1,"headers":1,"body":1,"redirects":1,"socket":1,"connect_to":1,"every_address":1,"tls":1};
+const schema89 = {"status_code":1,"headers":1,"body_part":1,"not_body_part":1,"body_pattern":1,"not_body_pattern":1,"json":1,"warning_duration":1,"critical_duration":1,"certificate":1};
 export function validate_http_message_tls(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -54,7 +54,7 @@ if(data.target === undefined){
 vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "target"}});
 }
 for(const key0 in data){
-if(!(func2.call(schema86, key0))){
+if(!(func2.call(schema87, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -165,7 +165,7 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func2.call(schema88, key0))){
+if(!(func2.call(schema89, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 errors++;
 }

@@ -3,12 +3,12 @@ import { add, join } from "./validate_monitor.js";
 import { validate_time_zone, validate_interval, validate_type_string_minLength_16 } from "./validate_monitor.js";
 import { validate_condition } from "./validate_shared.js";
 const func2 = Object.prototype.hasOwnProperty;
-const schema81 = {"cron":1,"time_zone":1,"expected_every":1,"grace":1,"ping_key":1,"duration_max":1,"condition_on_failure":1,"condition_on_overdue":1,"condition_on_long_run":1};
+const schema82 = {"cron":1,"time_zone":1,"expected_every":1,"grace":1,"ping_key":1,"duration_max":1,"condition_on_failure":1,"condition_on_overdue":1,"condition_on_long_run":1};
 export function validate_job_parameters(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func2.call(schema81, key0))){
+if(!(func2.call(schema82, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }

@@ -17,7 +17,7 @@ const pattern1 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$", "u");
 const schema25 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
 const schema24 = {"kind":1,"parameters":1,"channel":1,"checks":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1,"common_causes":1,"group":1};
 const schema28 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"duration":1,"locations":1,"notifications":1};
-const schema46 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"duration":1,"metrics":1,"locations":1,"notifications":1,"depends_on":1,"action":1,"invert":1,"connectivity":1,"unit":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
+const schema47 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"duration":1,"metrics":1,"locations":1,"notifications":1,"depends_on":1,"action":1,"invert":1,"connectivity":1,"unit":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
 const schema27 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"time_zone":1,"heartbeat":1,"report_to":1,"agents":1,"connectivity":1,"common_causes":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"opentelemetry":1,"listen":1,"channels":1,"summary":1,"checks":1};
 export function validate_type_string_minLength_1(data, instancePath = ""){
 let vErrors = null;
@@ -1135,6 +1135,19 @@ vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: ["number","str
 validate_duration.errors = vErrors;
 return vErrors === null;
 }
+export function validate_type_number_minimum_1(data, instancePath = ""){
+let vErrors = null;
+if((typeof data == "number") && (isFinite(data))){
+if(data < 1 || isNaN(data)){
+vErrors = add(vErrors, {instancePath,keyword:"minimum",params:{ limit: 1}});
+}
+}
+else {
+vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "number"}});
+}
+validate_type_number_minimum_1.errors = vErrors;
+return vErrors === null;
+}
 export function validate_duration_limits(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1159,9 +1172,8 @@ vErrors = join(vErrors, validate_duration.errors);
 }
 }
 if(data.slower_than_usual !== undefined){
-let data3 = data.slower_than_usual;
-if(!((typeof data3 == "number") && (isFinite(data3)))){
-vErrors = add(vErrors, {instancePath:instancePath+"/slower_than_usual",keyword:"type",params:{type: "number"}});
+if(!(validate_type_number_minimum_1(data.slower_than_usual, instancePath+"/slower_than_usual"))){
+vErrors = join(vErrors, validate_type_number_minimum_1.errors);
 }
 }
 if(data.over !== undefined){
@@ -1386,7 +1398,7 @@ export function validate_metric_limits(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!((((key0 === "p50_above") || (key0 === "p95_above")) || (key0 === "p99_above")) || (key0 === "over"))){
+if(!((((((key0 === "p50_above") || (key0 === "p95_above")) || (key0 === "p99_above")) || (key0 === "more_than_usual")) || (key0 === "less_than_usual")) || (key0 === "over"))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -1406,6 +1418,16 @@ if(data.p99_above !== undefined){
 let data2 = data.p99_above;
 if(!((typeof data2 == "number") && (isFinite(data2)))){
 vErrors = add(vErrors, {instancePath:instancePath+"/p99_above",keyword:"type",params:{type: "number"}});
+}
+}
+if(data.more_than_usual !== undefined){
+if(!(validate_type_number_minimum_1(data.more_than_usual, instancePath+"/more_than_usual"))){
+vErrors = join(vErrors, validate_type_number_minimum_1.errors);
+}
+}
+if(data.less_than_usual !== undefined){
+if(!(validate_type_number_minimum_1(data.less_than_usual, instancePath+"/less_than_usual"))){
+vErrors = join(vErrors, validate_type_number_minimum_1.errors);
 }
 }
 if(data.over !== undefined){
@@ -1590,7 +1612,7 @@ vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty:
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema46, key0))){
+if(!(func2.call(schema47, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 errors++;
 }

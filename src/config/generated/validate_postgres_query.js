@@ -3,7 +3,7 @@ import { add, join } from "./validate_monitor.js";
 import { validate_type_string_minLength_1 } from "./validate_monitor.js";
 import { validate_type_integer_minimum_1_maximum_65535, validate_json_expectation } from "./validate_shared.js";
 const func2 = Object.prototype.hasOwnProperty;
-const schema104 = {"host":1,"port":1,"socket":1,"username":1,"password":1,"database":1,"tls":1,"server_name":1,"verify":1,"ca_file":1,"query":1,"value":1,"rows":1,"as_warning":1};
+const schema105 = {"host":1,"port":1,"socket":1,"username":1,"password":1,"database":1,"tls":1,"server_name":1,"verify":1,"ca_file":1,"query":1,"value":1,"rows":1,"as_warning":1};
 export function validate_postgres_query_parameters(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -11,7 +11,7 @@ if(data.username === undefined){
 vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "username"}});
 }
 for(const key0 in data){
-if(!(func2.call(schema104, key0))){
+if(!(func2.call(schema105, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }

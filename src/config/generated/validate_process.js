@@ -3,7 +3,7 @@ import { add, join } from "./validate_monitor.js";
 import { validate_type_integer_minimum_0, validate_size_above } from "./validate_shared.js";
 import { validate_type_integer_string_minimum_1, validate_type_string_minLength_1 } from "./validate_monitor.js";
 const func2 = Object.prototype.hasOwnProperty;
-const schema75 = {"name":1,"pattern":1,"pid_file":1,"count":1,"age":1,"memory":1,"executable":1,"user":1,"command":1};
+const schema76 = {"name":1,"pattern":1,"pid_file":1,"count":1,"age":1,"memory":1,"executable":1,"user":1,"command":1};
 export function validate_count_thresholds(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -78,7 +78,7 @@ export function validate_process_parameters(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func2.call(schema75, key0))){
+if(!(func2.call(schema76, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }

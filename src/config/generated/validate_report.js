@@ -4,7 +4,7 @@ import { validate_type_number_minimum_0, validate_type_integer_minimum_0 } from 
 const func2 = Object.prototype.hasOwnProperty;
 const pattern8 = new RegExp("^[\\w-]{8,64}$", "u");
 const pattern9 = new RegExp("^[\\w-]{1,64}$", "u");
-const schema163 = {"sequence":1,"check":1,"condition":1,"output":1,"detail":1,"performance_data":1,"metrics":1,"duration_ms":1,"late_ms":1,"age_ms":1,"next_run_in_ms":1,"overdue_in_ms":1,"awaits":1,"interrupted":1};
+const schema164 = {"sequence":1,"check":1,"condition":1,"output":1,"detail":1,"performance_data":1,"metrics":1,"duration_ms":1,"late_ms":1,"age_ms":1,"next_run_in_ms":1,"overdue_in_ms":1,"awaits":1,"interrupted":1};
 export function validate_report_result_report(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -45,7 +45,7 @@ if(data.overdue_in_ms === undefined){
 vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "overdue_in_ms"}});
 }
 for(const key0 in data){
-if(!(func2.call(schema163, key0))){
+if(!(func2.call(schema164, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }

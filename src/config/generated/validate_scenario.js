@@ -2,7 +2,7 @@
 import { add, join } from "./validate_monitor.js";
 import { validate_type_string_minLength_1, validate_type_array_items_type_string } from "./validate_monitor.js";
 const func2 = Object.prototype.hasOwnProperty;
-const schema159 = {"$schema":1,"config":1,"start":1,"time_zone":1,"until":1,"results":1,"channels":1,"actions":1,"expect":1};
+const schema160 = {"$schema":1,"config":1,"start":1,"time_zone":1,"until":1,"results":1,"channels":1,"actions":1,"expect":1};
 export function validate_changes_scenario(data, instancePath = ""){
 let vErrors = null;
 if((typeof data !== "string") && (!(Array.isArray(data)))){
@@ -49,7 +49,7 @@ if(data.start === undefined){
 vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "start"}});
 }
 for(const key0 in data){
-if(!(func2.call(schema159, key0))){
+if(!(func2.call(schema160, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }

@@ -4,7 +4,7 @@ import { validate_type_string_minLength_1, validate_type_array_items_type_string
 import { validate_condition } from "./validate_shared.js";
 const func2 = Object.prototype.hasOwnProperty;
 const pattern5 = new RegExp("^(0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])$", "u");
-const schema57 = {"path":1,"arguments":1,"environment":1,"condition_on_timeout":1,"exit_code_conditions":1,"output_format":1,"output_part":1,"output_pattern":1,"value":1,"performance_data_ranges":1,"condition_on_mismatch":1};
+const schema58 = {"path":1,"arguments":1,"environment":1,"condition_on_timeout":1,"exit_code_conditions":1,"output_format":1,"output_part":1,"output_pattern":1,"value":1,"performance_data_ranges":1,"condition_on_mismatch":1};
 export function validate_range(data, instancePath = ""){
 let vErrors = null;
 if((!((typeof data == "number") && (isFinite(data)))) && (typeof data !== "string")){
@@ -60,7 +60,7 @@ vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty:
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema57, key0))){
+if(!(func2.call(schema58, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 errors++;
 }

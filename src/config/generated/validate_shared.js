@@ -2,7 +2,7 @@
 import { add, join } from "./validate_monitor.js";
 import { validate_type_string_minLength_1, validate_interval } from "./validate_monitor.js";
 const func2 = Object.prototype.hasOwnProperty;
-const schema90 = {"equals":1,"not_equals":1,"one_of":1,"matches":1,"contains":1,"at_least":1,"at_most":1,"less_than":1,"greater_than":1,"length":1,"newer_than":1,"ahead":1,"exists":1};
+const schema91 = {"equals":1,"not_equals":1,"one_of":1,"matches":1,"contains":1,"at_least":1,"at_most":1,"less_than":1,"greater_than":1,"length":1,"newer_than":1,"ahead":1,"exists":1};
 export function validate_condition(data, instancePath = ""){
 let vErrors = null;
 if(!((((data === "unknown") || (data === "ok")) || (data === "warning")) || (data === "critical"))){
@@ -237,7 +237,7 @@ if(Object.keys(data).length < 1){
 vErrors = add(vErrors, {instancePath,keyword:"minProperties",params:{limit: 1}});
 }
 for(const key0 in data){
-if(!(func2.call(schema90, key0))){
+if(!(func2.call(schema91, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }

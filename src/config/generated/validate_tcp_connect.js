@@ -3,7 +3,7 @@ import { add, join } from "./validate_monitor.js";
 import { validate_type_string_minLength_1, validate_duration } from "./validate_monitor.js";
 import { validate_json_expectation, validate_type_integer_minimum_1_maximum_65535 } from "./validate_shared.js";
 const func2 = Object.prototype.hasOwnProperty;
-const schema98 = {"host":1,"port":1,"socket":1,"connect_to":1,"every_address":1,"tls":1,"server_name":1,"fingerprint":1,"verify":1,"ca_file":1,"send":1,"expect":1,"protocol":1,"start_tls":1,"login":1,"steps":1,"as_warning":1};
+const schema99 = {"host":1,"port":1,"socket":1,"connect_to":1,"every_address":1,"tls":1,"server_name":1,"fingerprint":1,"verify":1,"ca_file":1,"send":1,"expect":1,"protocol":1,"start_tls":1,"login":1,"steps":1,"as_warning":1};
 export function validate_tcp_connect_parameters_login(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -100,7 +100,7 @@ export function validate_tcp_connect_parameters(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func2.call(schema98, key0))){
+if(!(func2.call(schema99, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }

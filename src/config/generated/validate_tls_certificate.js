@@ -3,7 +3,7 @@ import { add, join } from "./validate_monitor.js";
 import { validate_type_string_minLength_1 } from "./validate_monitor.js";
 import { validate_type_integer_minimum_1_maximum_65535, validate_time_left } from "./validate_shared.js";
 const func2 = Object.prototype.hasOwnProperty;
-const schema101 = {"host":1,"port":1,"connect_to":1,"every_address":1,"server_name":1,"fingerprint":1,"starttls":1,"warning_before_expiry":1,"critical_before_expiry":1,"verify":1,"ca_file":1};
+const schema102 = {"host":1,"port":1,"connect_to":1,"every_address":1,"server_name":1,"fingerprint":1,"starttls":1,"warning_before_expiry":1,"critical_before_expiry":1,"verify":1,"ca_file":1};
 export function validate_tls_certificate_parameters(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -11,7 +11,7 @@ if(data.host === undefined){
 vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "host"}});
 }
 for(const key0 in data){
-if(!(func2.call(schema101, key0))){
+if(!(func2.call(schema102, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }

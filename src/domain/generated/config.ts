@@ -1116,6 +1116,10 @@ export interface MetricLimits {
   readonly p95Above?: number;
   /** `warning` if more than 1 % of the values were higher, of at least 100. */
   readonly p99Above?: number;
+  /** `warning` if more than half of the values, of at least 10, were more than so many times those at the same hour of the week in the four weeks before. Until two of these weeks are known, it decides nothing. */
+  readonly moreThanUsual?: number;
+  /** The same of values that were lower: with 3, less than a third of the usual ones. */
+  readonly lessThanUsual?: number;
   /** The time up to now whose values count. */
   readonly overMs: number;
 }

@@ -836,6 +836,8 @@ export interface MetricLimits {
   readonly p50_above?: number | undefined;
   readonly p95_above?: number | undefined;
   readonly p99_above?: number | undefined;
+  readonly more_than_usual?: number | undefined;
+  readonly less_than_usual?: number | undefined;
   readonly over?: number | string | undefined;
 }
 
