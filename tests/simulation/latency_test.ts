@@ -212,8 +212,8 @@ simulate("the measured values of a plugin are kept by hour, also across a restar
       const metrics = await machine.request("/metrics", { headers });
       const percentiles = metrics?.body.match(/^monitor_check_metric_percentile\{.*/gm);
       assert.deepEqual(percentiles?.slice(2, 4), [
-        'monitor_check_metric_percentile{check="web",metric="load",percentile="p99"} 3',
-        'monitor_check_metric_percentile{check="web",metric="/ (MB)",percentile="p50"} 7',
+        'monitor_check_metric_percentile{check="web",metric="load",unit="",percentile="p99"} 3',
+        'monitor_check_metric_percentile{check="web",metric="/",unit="bytes",percentile="p50"} 7000000',
       ]);
       const page = await machine.request("/checks/web", { headers });
       const text = page?.body.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ") ?? "";

@@ -41,7 +41,7 @@ export const FAMILIES = {
   monitor_check_location_duration_seconds: "Duration of the last run of a check at a location.",
   monitor_check_metric: "Metric of the last run, such as the status of a response.",
   monitor_check_metric_percentile:
-    "Measured value that a share of those of the present hour and the one before did not exceed.",
+    "Measured value that a share of those of two hours did not exceed; unit is seconds, bytes, or ratio.",
   monitor_check_performance:
     "Performance data of a plugin; unit is seconds, bytes, ratio, or that of the plugin.",
   monitor_check_performance_cumulative_total: "Performance data that the plugin marks as a counter.",

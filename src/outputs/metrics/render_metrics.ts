@@ -32,7 +32,7 @@ export interface ChannelMetrics {
 export interface KnownPercentiles {
   /** Of its durations. */
   readonly percentiles: Percentiles | null;
-  /** Of each measured value. */
+  /** Of each measured value, in its own unit. */
   readonly measured: readonly (readonly [name: string, percentiles: Percentiles | null])[];
 }
 
@@ -213,10 +213,10 @@ function samplesOf(
     ]),
     monitor_check_metric: Object.entries(current?.metrics ?? {})
       .map(([name, value]) => [labelled("metric", name), value]),
-    monitor_check_metric_percentile: measured.flatMap(([name, of]) =>
+    monitor_check_metric_percentile: inBaseUnits(measured).flatMap(({ name, unit, factor, of }) =>
       PERCENTILES.map((percentile): Sample => [
-        `${labelled("metric", name)},${labelText("percentile", percentile)}`,
-        of?.[percentile] ?? NaN,
+        `${labelled("metric", name)},${labelText("unit", unit)},${labelText("percentile", percentile)}`,
+        scale(of?.[percentile] ?? NaN, factor),
       ])
     ),
     ...isAgentCheck(check) && agentSamples(check.agent ?? "", last, labelText),
@@ -302,6 +302,17 @@ export function measurementsOf(performanceData: string): readonly Measurement[] 
   return parsePerformanceData(performanceData).map((datum) => toMeasurement(datum, used));
 }
 
+/** The unit of measured values that have one, such as `/ (MB)`, as in {@linkcode measurementsOf}; else it is empty. */
+function inBaseUnits(measured: KnownPercentiles["measured"]) {
+  const used = new Map<string, number>();
+  return measured.map(([name, of]) => {
+    const [, label = name, unit = ""] = /^(.+) \((\S+)\)$/.exec(name) ?? [];
+    const known = UNITS.get(unit);
+    const { base, factor } = known ?? { base: "", factor: 1 };
+    return { name: uniqueLabel(known === undefined ? name : label, used), unit: base, factor, of };
+  });
+}
+
 function toMeasurement(datum: PerformanceDatum, used: Map<string, number>) {
   const { base, factor } = UNITS.get(datum.unit) ?? { base: datum.unit, factor: 1 };
   const [warning = "", critical = "", min = "", max = ""] = datum.limits;
@@ -310,14 +321,14 @@ function toMeasurement(datum: PerformanceDatum, used: Map<string, number>) {
     /** `seconds`, `bytes` or `ratio`, else the unit of the plugin; empty for a plain number. */
     unit: base,
     isCounter: datum.unit === "c",
-    value: datum.value === "U" ? null : scale(datum.value, factor),
+    value: datum.value === "U" ? null : scale(Number(datum.value), factor),
     /** Those that the plugin gave; `low` is the lower end of the range that is ok. */
     bounds: [
       ...rangeBounds(warning, "warning"),
       ...rangeBounds(critical, "critical"),
       ...(min === "" ? [] : [{ kind: "min" as const, value: min }]),
       ...(max === "" ? [] : [{ kind: "max" as const, value: max }]),
-    ].map(({ kind, value }) => ({ kind, value: scale(value, factor) })),
+    ].map(({ kind, value }) => ({ kind, value: scale(Number(value), factor) })),
   };
 }
 
@@ -342,8 +353,7 @@ const UNITS = new Map([
 ]);
 
 /** By division where the factor is a fraction: 59 ms are 0.059 s, and not 0.059000000000000004. */
-function scale(text: string, factor: number): number {
-  const value = Number(text);
+function scale(value: number, factor: number): number {
   return factor >= 1 ? value * factor : value / Math.round(1 / factor);
 }
 

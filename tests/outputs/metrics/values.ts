@@ -37,7 +37,11 @@ export function checkOf(name: string, last: Partial<KeptResult> = {}, title?: st
     record: recordOf(name, { last: resultOf(last) }),
     known: { condition: "warning", state: "current", last: "warning" },
     percentiles: { p50: 41, p95: 88.5, p99: 1310 },
-    measured: [["/ (MB)", { p50: 5, p95: 6.5, p99: 7 }], ["load", null]],
+    measured: [
+      ...["/ (MB)", "/ (GB)", "cpu (%)", "odd (furlong)"]
+        .map((name) => [name, { p50: 5, p95: 6.5, p99: 7 }] as const),
+      ["load", null],
+    ],
     suppressedBy: "maintenance",
   };
 }
