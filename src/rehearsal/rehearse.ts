@@ -60,7 +60,8 @@ export interface RehearseOptions extends Pick<RehearsedServiceOptions, "skips" |
  */
 export async function rehearse(scenario: Scenario, options: RehearseOptions): Promise<Rehearsal> {
   const { config } = options;
-  const notifying = toNotifyingConfig(config);
+  const all = toNotifyingConfig(config);
+  const notifying = { ...all, running: all.running.map((check) => asMeasured(check, scenario)) };
   const channels = new ConfiguredChannels(notifying);
   const channelNames = [...new Set([...channels.names.values(), ACTIONS])];
   rejectScenario(scenario.source, findUnknownNames(scenario, { checks: config.checks, channelNames }));
@@ -135,15 +136,22 @@ function scripted(scenario: Scenario): Pick<RehearsedServiceOptions, "resultOf" 
     byCheck.getOrInsertComputed(check, () => resultsOf(check, scenario));
   return {
     resultOf: (check, atMs) => {
-      const { condition, output, durationMs } = changesOf(check).findLast((change) => change.atMs <= atMs) ??
-        PLAIN_OK;
-      return { ...checkResult(condition, output), durationMs };
+      const { condition, output, performanceData, durationMs } =
+        changesOf(check).findLast((change) => change.atMs <= atMs) ?? PLAIN_OK;
+      return { ...checkResult(condition, output), performanceData, durationMs };
     },
     nextChangeMs: (check, afterMs) => changesOf(check).find(({ atMs }) => atMs > afterMs)?.atMs ?? Infinity,
   };
 }
 
-const PLAIN_OK = { condition: "ok", output: "ok", durationMs: 0 } as const;
+const PLAIN_OK = { condition: "ok", output: "ok", performanceData: "", durationMs: 0 } as const;
+
+/** Returns a check without limits of its values if it has none in the scenario: they would be unknown. */
+function asMeasured(check: Check, scenario: Scenario): Check {
+  if (resultsOf(check, scenario).some(({ performanceData }) => performanceData !== "")) return check;
+  const { metrics: _, ...others } = check;
+  return others;
+}
 
 type PlayOptions = Omit<RehearsedServiceOptions, "store"> & Pick<RehearseOptions, "act" | "onEnd">;
 

@@ -28,6 +28,7 @@ export interface ScriptedResult {
   readonly atMs: number;
   readonly condition: Condition;
   readonly output: string;
+  readonly performanceData: string;
   /** How long the run takes. */
   readonly durationMs: number;
 }
@@ -259,7 +260,7 @@ class Reading {
 
 const RESULT_FORMS = `expected ${
   listed(CONDITIONS)
-}, and perhaps "in" with a duration, and an output in parentheses`;
+}, and perhaps "in" with a duration, and an output in parentheses, with performance data after " | "`;
 
 function listed(words: readonly string[]): string {
   return `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
@@ -276,12 +277,12 @@ function partsOf(
 }
 
 function parseResult(words: string): Omit<ScriptedResult, "atMs"> | null {
-  const [, word = "", duration, output] = /^(\w+)(?: in ([^(]*[^( ]))?(?: \((.*)\))?$/s.exec(words) ?? [];
+  const [, word = "", duration, text] = /^(\w+)(?: in ([^(]*[^( ]))?(?: \((.*)\))?$/s.exec(words) ?? [];
   const condition = CONDITIONS.find((one) => one === word);
   const took = duration === undefined ? { ms: 0 } : parseDuration(duration);
-  return condition === undefined || !("ms" in took)
-    ? null
-    : { condition, output: output ?? condition, durationMs: took.ms };
+  if (condition === undefined || !("ms" in took)) return null;
+  const [output = condition, ...data] = text?.split(" | ") ?? [];
+  return { condition, output, performanceData: data.join(" "), durationMs: took.ms };
 }
 
 function parseResponse(words: string): Omit<ScriptedResponse, "atMs"> | null {
