@@ -44,7 +44,7 @@ export interface RehearsedChannel {
   readonly isAsExpected: boolean;
 }
 
-export interface RehearseOptions extends Pick<RehearsedServiceOptions, "skips" | "onDecided"> {
+export interface RehearseOptions extends Pick<RehearsedServiceOptions, "skips"> {
   readonly config: LoadedConfig;
   readonly system: System;
   /** Carries out a command line of an administrator, on the state of the service. */
@@ -82,7 +82,6 @@ export async function rehearse(scenario: Scenario, options: RehearseOptions): Pr
     onDecided: (entry) => {
       const text = describeBegun(entry, config.checks);
       if (text !== null) sent.getOrInsertComputed(ACTIONS, () => []).push({ atMs: clock.wallMs(), text });
-      options.onDecided?.(entry);
     },
     config: notifying,
     summary: config.summary,

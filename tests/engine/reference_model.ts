@@ -33,10 +33,6 @@ export interface ReferenceModel {
   review(check: Check, circumstances: Omit<Observed, "condition">): Decision;
   /** Returns when the problem of a check began; `null`: it has none. */
   beganAtMs(check: string): number | null;
-  /** Returns whether the problem of a check is confirmed. */
-  hasProblem(check: string): boolean;
-  /** Returns the checks that have not run since the problem of a check began, and so suppress what is due of it. */
-  awaitedBy(check: string): readonly string[];
 }
 
 /** A check result, and its circumstances. */
@@ -74,7 +70,6 @@ interface Known {
   decidedAtMs: number | null;
   /** The condition that each channel was notified of, by its key. */
   readonly byChannel: Map<string, Condition>;
-  awaited: readonly string[];
 }
 
 /** Makes one that has seen nothing. */
@@ -100,11 +95,6 @@ export function createReferenceModel(): ReferenceModel {
     const isSilenced = silenced || silencedUntilOk;
     const due = check.notifications.map((channel) => dueTo(channel, now, { nowMs, acknowledged }));
     const isChange = now.confirmed !== now.notified || due.some(({ event }) => event !== null);
-    const isAwaiting = now.confirmed !== "ok" && !isSilenced && isChange;
-    const itself = holding.some((name) => hasRecoveredSince(known.get(name) ?? unseen(), now.observedAtMs))
-      ? [check.name]
-      : [];
-    now.awaited = isAwaiting ? [...itself, ...holding.filter((name) => isAwaited(known.get(name), now))] : [];
     if (now.confirmed !== "ok" && (isSilenced || holding.length > 0)) {
       // Of channels that the condition is ok for.
       const recovered = due.filter(({ event }) => event === "recovery");
@@ -169,8 +159,6 @@ export function createReferenceModel(): ReferenceModel {
     },
     review: (check, circumstances) => decide(check, { ...circumstances, isResult: false }),
     beganAtMs: (check) => known.get(check)?.beganAtMs ?? null,
-    hasProblem: (check) => (known.get(check)?.confirmed ?? "ok") !== "ok",
-    awaitedBy: (check) => known.get(check)?.awaited ?? [],
   };
 }
 
@@ -229,7 +217,6 @@ function unseen(): Known {
     changes: [],
     decidedAtMs: null,
     byChannel: new Map(),
-    awaited: [],
   };
 }
 
@@ -292,11 +279,4 @@ function isUncertain(dependency: Known | undefined, { beganAtMs, observedAtMs }:
 
 function hasRecoveredSince({ confirmed, history, changes }: Known, observedAtMs: number): boolean {
   return confirmed === "ok" && history.at(-1) === "ok" && (changes.at(-1)?.atMs ?? 0) > observedAtMs;
-}
-
-/** A failure of a dependency that is not confirmed is known. */
-function isAwaited(dependency: Known | undefined, { beganAtMs }: Known): boolean {
-  if (dependency === undefined) return true;
-  const isPending = dependency.confirmed === "ok" && dependency.history.at(-1) !== "ok";
-  return !isPending && dependency.observedAtMs < (beganAtMs ?? 0);
 }

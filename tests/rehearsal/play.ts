@@ -2,7 +2,6 @@
 import { createActions } from "../../src/cli/commands/rehearse.ts";
 import { Invocation } from "../../src/cli/command_definition.ts";
 import { type OpenConfig, openConfigAt } from "../../src/cli/open_config.ts";
-import type { Check } from "../../src/domain/check.ts";
 import type { System } from "../../src/domain/system.ts";
 import { type Rehearsal, rehearse, type RehearseOptions } from "../../src/rehearsal/rehearse.ts";
 import { readScenario } from "../../src/rehearsal/scenario.ts";
@@ -15,22 +14,12 @@ const CONFIG = "/etc/monitor/monitor.jsonc";
 export async function play(
   scenario: Readonly<Record<string, unknown>>,
   written: ScenarioConfig,
-  options: Pick<RehearseOptions, "skips" | "onDecided" | "onEnd"> = {},
+  options: Pick<RehearseOptions, "skips" | "onEnd"> = {},
 ): Promise<Rehearsal> {
-  const { config, system } = complete(written);
+  const config = { path: CONFIG, text: JSON.stringify(completeConfig(written), null, 2) };
+  const system = createConfigSystem({ files: { [CONFIG]: config.text } });
   const text = JSON.stringify(scenario, null, 2);
   return await playTexts({ path: "/etc/monitor/scenario.jsonc", text }, config, { ...options, system });
-}
-
-/** Returns the checks of such a config. */
-export async function checksOf(written: ScenarioConfig): Promise<readonly Check[]> {
-  const { config, system } = complete(written);
-  return (await openText(config, system)).checks;
-}
-
-function complete(written: ScenarioConfig) {
-  const text = JSON.stringify(completeConfig(written), null, 2);
-  return { config: { path: CONFIG, text }, system: createConfigSystem({ files: { [CONFIG]: text } }) };
 }
 
 async function openText(config: TextAt, system: System): Promise<OpenConfig> {
@@ -47,7 +36,7 @@ interface TextAt {
 export async function playTexts(
   scenario: TextAt,
   config: TextAt,
-  { system, ...options }: Pick<RehearseOptions, "skips" | "onDecided" | "onEnd" | "system">,
+  { system, ...options }: Pick<RehearseOptions, "skips" | "onEnd" | "system">,
 ): Promise<Rehearsal> {
   const read = await readScenario({ ...scenario, named: true }, system);
   const opened = await openText(config, { ...system, timeZone: () => read.timeZone });

@@ -19,11 +19,6 @@ export interface RandomScenario {
 const ZONE = "Europe/Zurich";
 /** Around both changes of DST. */
 const STARTS = ["2026-03-28 12:00", "2026-10-24 12:00", "2026-03-02 21:55"] as const;
-/**
- * Every other quarter of an hour. Not with groups: one that runs at the same moment as its check, at which a window begins,
- * is decided before or after it by milliseconds.
- */
-const QUARTERS = [{ cron: "*/30 * * * *", duration: "15 minutes", time_zone: ZONE }];
 /** No delay is a whole number of intervals: then milliseconds would decide whether a run comes before it. */
 const FILTERS = [
   {},
@@ -37,19 +32,11 @@ const FILTERS = [
   { events: ["problem", "recovery"] },
   { events: ["change", "reminder"] },
 ] as const satisfies readonly [Members, ...Members[]];
-const PLAIN_FILTERS: readonly Members[] = [
-  ...FILTERS,
-  { hours: QUARTERS },
-  { hours: QUARTERS, outside_hours: "never", after: "5 min 10 s" },
-];
 
-/**
- * Makes a config with everything that decides about notifications, and days of what happens to its checks. A plain one has
- * only what the reference model knows, a channel for each filter, and runs each minute.
- */
+/** Makes a config with everything that decides about notifications, and days of what happens to its checks. */
 export function randomScenario(
   random: Random,
-  { days, isPlain = false }: { readonly days: number; readonly isPlain?: boolean },
+  { days }: { readonly days: number },
 ): RandomScenario {
   const { below, pick, oneIn, next } = random;
   const pickFilters = (): Members => ({
@@ -57,34 +44,27 @@ export function randomScenario(
     ...oneIn(3) &&
       { group: { by: pick(["all", "tag", "parent"]), wait: pick(["25 s", "95 s", "20 min 10 s"]) } },
   });
-  const channels: Members = Object.fromEntries([
-    ...["chat", "pager", "boss"].map((name) => [name, isPlain ? {} : pickFilters()]),
-    ...isPlain ? PLAIN_FILTERS.map((filters, index) => [`filtered${index}`, filters]) : [],
-  ]);
+  const channels: Members = Object.fromEntries(
+    ["chat", "pager", "boss"].map((name) => [name, pickFilters()]),
+  );
   const names = ["web", "db", "api", "mail", "job"];
   const checks = Object.fromEntries(names.map((name, index): [string, Members] => [name, {
     ...oneIn(3) && { threshold: 1 + Math.floor(below(4)) },
     ...oneIn(4) && { within: 5 },
     ...oneIn(3) && { recovery_threshold: 1 + Math.floor(below(3)) },
-    ...(isPlain || oneIn(3)) && { flapping: "all" },
+    ...oneIn(3) && { flapping: "all" },
     ...oneIn(2) && { reminders: pick<unknown>(["61 min", "5 min 10 s", true, ["10 min 15 s", "121 min"]]) },
     ...oneIn(2) && index > 0 && {
       depends_on: [oneIn(2) ? names[index - 1] : index > 1 ? { any: names.slice(0, index) } : names[0]],
     },
-    ...oneIn(4) && {
-      maintenance_windows: isPlain && oneIn(2)
-        ? QUARTERS
-        : [{ days: ["sun"], from: "01:30", to: "03:30", time_zone: ZONE }],
-    },
+    ...oneIn(4) && { maintenance_windows: [{ days: ["sun"], from: "01:30", to: "03:30", time_zone: ZONE }] },
     ...oneIn(3) && { notifications: [pick(["chat", "pager", "boss"])] },
     tags: [index % 2 === 0 ? "even" : "odd"],
-    schedule: isPlain
-      ? { regular_interval: "1 minute", attentive_interval: "1 minute" }
-      : oneIn(12)
+    schedule: oneIn(12)
       ? { cron: "*/15 * * * *", time_zone: ZONE, ...oneIn(2) && { attentive_interval: "2 minutes" } }
       : { regular_interval: pick(["1 minute", "5 minutes"]), attentive_interval: pick(["1 minute", "30 s"]) },
   }]));
-  const groups = !isPlain && oneIn(2)
+  const groups = oneIn(2)
     ? {
       all: {
         kind: "group",
@@ -108,11 +88,11 @@ export function randomScenario(
   const textOf = (parts: ReturnType<typeof timeline>): readonly string[] =>
     parts.map(([wait, word]) => `+${wait}min ${word}`);
   const results = Object.fromEntries(names.map((name) => {
-    const mean = pick(isPlain ? [1, 5, 10, 60] : [5, 60, 60, 400]);
+    const mean = pick([5, 60, 60, 400]);
     const parts = timeline(mean, () => oneIn(2) ? "ok" : pick(CONDITIONS as unknown as readonly ["ok"]));
     return [name, ["ok", ...textOf(parts)].join(", ")];
   }));
-  const actions = timeline(isPlain ? 30 : 300, () => {
+  const actions = timeline(300, () => {
     const target = oneIn(3) ? `--tag ${pick(["even", "odd"])}` : pick(["web", "db", "api --until-ok"]);
     return pick([
       `silence ${target} --for ${pick(["20 min", "5 h"]).replace(" ", "")}`,
@@ -138,11 +118,8 @@ export function randomScenario(
       results,
       channels: Object.fromEntries(
         ["chat", "boss"].filter(() => oneIn(2)).map((name) => {
-          const parts = timeline(
-            isPlain ? 30 : 200,
-            () => pick(["accept", "fail", isPlain ? "accept" : "reject"]),
-          );
-          return [name, ["accept", ...textOf(parts), ...isPlain ? ["+1min accept"] : []].join(", ")];
+          const parts = timeline(200, () => pick(["accept", "fail", "reject"]));
+          return [name, ["accept", ...textOf(parts)].join(", ")];
         }),
       ),
       actions: Object.fromEntries(timesOf(actions)),

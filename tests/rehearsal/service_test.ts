@@ -1,24 +1,10 @@
-/**
- * A rehearsal comes to what the simulated service sends: the whole program, with its processes, requests and files. So
- * does the reference model, as far as it goes.
- */
+/** A rehearsal comes to what the simulated service sends: the whole program, with its processes, requests and files. */
 import assert from "node:assert/strict";
-import { dependencyNames } from "../../src/domain/check.ts";
 import { CONDITIONS } from "../../src/domain/condition.ts";
-import { CAUSE_WAIT_MS } from "../../src/engine/causes.ts";
-import { describeNotification } from "../../src/rehearsal/message_text.ts";
 import { createRandom, type Random } from "../../testing/random.ts";
 import { campaign, testSeed } from "../../testing/seed.ts";
-import { requiresTools } from "../../testing/tools.ts";
 import { play as playService } from "../../testing/simulation/mod.ts";
-import {
-  type DueNotification,
-  modelMessages,
-  type ModelResult,
-  type ServiceRun,
-  timedActions,
-} from "./model_messages.ts";
-import { checksOf, play } from "./play.ts";
+import { play } from "./play.ts";
 import { type RandomScenario, randomScenario } from "./random_scenario.ts";
 
 /**
@@ -26,8 +12,6 @@ import { type RandomScenario, randomScenario } from "./random_scenario.ts";
  * the service half a minute later.
  */
 const TOLERANCE_MS = 40_000;
-/** A message takes no longer in the simulation. */
-const LATENCY_MS_MAX = 1_000;
 
 interface Item {
   readonly atMs: number;
@@ -58,13 +42,9 @@ function byCheck(
 const SERVER_WORDS = { accept: "up", fail: "503", reject: "404" } as const;
 
 /** Plays a scenario by a rehearsal and by the simulated service. */
-async function playBoth(
-  { config, scenario }: RandomScenario,
-  seed: number,
-  options: Parameters<typeof play>[2] = {},
-) {
+async function playBoth({ config, scenario }: RandomScenario, seed: number) {
   const { time_zone: zone, channels, actions, ...rest } = scenario;
-  const played = await play(scenario, config, options);
+  const played = await play(scenario, config);
   const changed = <Value>(members: Readonly<Record<string, string>>, change: (text: string) => Value) =>
     Object.fromEntries(Object.entries(members).map(([name, text]) => [name, change(text)]));
   const { world, receivers, failure } = await playService({
@@ -120,111 +100,6 @@ Deno.test("rehearse: the messages are those of the simulated service", async () 
   }
   assert.ok(count > campaign(400, 10), `only ${count} messages`);
 });
-
-/**
- * Once a check asked another one that it depends on to run, both may run at the same moments. Milliseconds decide which of
- * them is first there, so that the service and a rehearsal may differ: each is compared with the model of its own results.
- * What channels that do not fail get of other checks is the same.
- */
-const MODEL = "rehearse: the messages are those of the reference model, and so are those of the service";
-Deno.test(MODEL, requiresTools("time"), async () => {
-  let count = 0;
-  for (let round = 0; round < campaign(20); round++) {
-    const seed = testSeed() + round;
-    const { config, scenario } = randomScenario(createRandom(seed, "model"), { days: 0.08, isPlain: true });
-    const { actions } = scenario;
-    const results: ModelResult[] = [];
-    const { sent, rehearsed, world, where } = await playBoth({ config, scenario }, seed, {
-      skips: false,
-      onDecided: ({ record: { name: check, last, condition: { observedAtMs: atMs } } }) => {
-        const isResult = results.findLast((one) => one.check === check)?.atMs !== atMs;
-        if (isResult && last !== null && atMs !== null) {
-          results.push({ check, condition: last.condition, atMs });
-        }
-      },
-    });
-    const { startMs, nowMs: endMs, trace } = world;
-    const started = trace.events.filter(({ what, text }) => what === "start" && text.startsWith("{"));
-    const timed = timedActions(actions, startMs);
-    const restarts = timed.filter(({ action }) => action === "restart");
-    const checks = await checksOf(config);
-    const assertModel = (items: Items, played: Pick<ServiceRun, "starts" | "results">): void => {
-      const due = modelMessages(checks, { ...played, endMs, actions: timed });
-      for (const channel of Object.keys(config["channels"] ?? {})) {
-        // A message of many notifications counts them.
-        if (Object.keys(items).some((key) => key.startsWith(`${channel} `) && /\d$/.test(key))) continue;
-        // Notifications of a cause wait for those of other checks.
-        const withinMs = channel in scenario.channels ? Infinity : CAUSE_WAIT_MS;
-        for (const { name } of checks) {
-          const own = due.filter((one) => one.channel === channel && one.check === name);
-          const received = items[`${channel} ${name}`] ?? [];
-          count += received.length;
-          if (areMerged(own, received, withinMs)) continue;
-          const shown = (words: string, atMs: number): string => `${words} ${world.describeTime(atMs)}`;
-          assert.deepEqual(
-            received.map(({ words, atMs }) => shown(words, atMs)),
-            own.map((one) => shown(wordsOf(one), one.atMs)),
-            `${channel} ${name}, ${where}`,
-          );
-        }
-      }
-    };
-    assertModel(sent, { starts: started.map(({ atMs }) => atMs), results: world.results });
-    assertModel(rehearsed, { starts: [startMs, ...restarts.map(({ atMs }) => atMs)], results });
-    const related = new Set(
-      checks.flatMap((check) => check.dependsOn.length === 0 ? [] : [check.name, ...dependencyNames(check)]),
-    );
-    const comparable = (items: Items): Items =>
-      Object.fromEntries(
-        Object.entries(items).filter(([key]) => {
-          const [channel = "", check = ""] = key.split(" ");
-          return !(channel in scenario.channels) && !related.has(check);
-        }),
-      );
-    assertSame({ sent: comparable(sent), rehearsed: comparable(rehearsed), world, where });
-  }
-  assert.ok(count > campaign(4_000), `only ${count} messages`);
-});
-
-/**
- * Returns whether each message has the notifications that were due since the one before. It is sent soon; only a channel
- * that fails gets it later, and those that were decided meanwhile with it, as the jitter of its backoff has it.
- */
-function areMerged(due: readonly DueNotification[], items: readonly Item[], withinMs: number): boolean {
-  let places = new Set([0]);
-  for (const { words, atMs } of items) {
-    const ends = (from: number): readonly number[] =>
-      due.flatMap((last, index) => {
-        const pending = due.slice(from, index + 1);
-        const isLate = atMs < last.atMs || atMs - (pending[0]?.atMs ?? atMs) > withinMs + LATENCY_MS_MAX;
-        return !isLate && mergedWords(pending) === bare(words) ? [index + 1] : [];
-      });
-    places = new Set([...places].flatMap(ends));
-  }
-  return places.has(due.length);
-}
-
-/** What is sent of notifications of which none was delivered before the next one; `null`: they are not merged. */
-function mergedWords(pending: readonly DueNotification[]): string | null {
-  const [first, ...later] = pending.filter(({ event }, index) => index === 0 || event !== "reminder");
-  const last = later.at(-1) ?? first;
-  if (first === undefined || last === undefined) return null;
-  if ([first, ...later].slice(0, -1).some(({ event }) => event === "recovery")) return null;
-  if (last === first) return wordsOf(first);
-  if (first.event !== "problem") return wordsOf(last);
-  if (last.event !== "recovery") return wordsOf({ ...last, event: "problem" });
-  return wordsOf(last, (later.at(-2) ?? first).condition);
-}
-
-function wordsOf(due: DueNotification, missed: string | null = null): string {
-  const acknowledged = due.acknowledged === null ? "" : " (acknowledged)";
-  return `${describeNotification(due, missed)}${acknowledged}`.replace(") (", ", ");
-}
-
-/** Without what the model does not know: how many checks depend on it, and whether it flaps. */
-function bare(words: string): string {
-  return words.replace(/(\d+ dependents?|flapping)(, )?/g, "").replace(/(, )?\)$/, ")").replace(" ()", "");
-}
 
 /** Results change at full hours, and channels recover long before the next hour: the jitter of retries has no effect. */
 function brokenChannels({ pick, oneIn, below }: Random, hours: number): RandomScenario {
