@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { campaign } from "../../testing/seed.ts";
 import fc from "../support/property.ts";
-import { createRedactor, isRedactable } from "../../src/shared/redact.ts";
+import type { ProcessEnd } from "../../src/domain/processes.ts";
+import { createRedactor, isRedactable, redactProcesses } from "../../src/shared/redact.ts";
 import { type Rows, testRows } from "../support/rows.ts";
 
 const KEY = "0123456789abcdefghijklmnop";
@@ -156,6 +157,32 @@ Deno.test("createRedactor() finds what a search for each secret at each position
       assert.equal(createRedactor(secrets)(text), redactNaively(secrets, text));
     }),
   );
+});
+
+Deno.test("redactProcesses() removes what a truncated or terminated process has printed of a secret", async () => {
+  const command = {
+    path: "/x",
+    arguments: [],
+    environment: {},
+    directory: "/",
+    timeoutMs: 1,
+    outputBytesMax: 1,
+  };
+  const textOf = async (isTerminated: boolean, truncated: boolean): Promise<string> => {
+    const printed = { text: `x ${KEY.slice(0, 9)}`, truncated };
+    const streams = { stdout: printed, stderr: printed };
+    const run = () =>
+      Promise.resolve<ProcessEnd>(
+        isTerminated
+          ? { ended: "timed_out", survives: false, ...streams }
+          : { ended: "exited", code: 0, leftovers: false, ...streams },
+      );
+    const processes = redactProcesses({ run }, createRedactor([KEY]));
+    const end = await processes.run(command, new AbortController().signal);
+    return end.ended === "not_started" ? assert.fail() : end.stdout.text;
+  };
+  assert.equal(await textOf(false, false), "x 012345678");
+  assert.deepEqual([await textOf(false, true), await textOf(true, false)], ["x [secret]", "x [secret]"]);
 });
 
 Deno.test("isRedactable() counts visible characters, blanks at the ends apart", () => {
