@@ -95,22 +95,6 @@ test("monitor check --once: a check that lacks something is unknown with the rea
     })
   ));
 
-test("monitor validate: what the machine lacks is a warning, and with --strict an error", () =>
-  withTarget((target) =>
-    withHarness(async (harness) => {
-      harness.writeScript("good.sh", "exit 0");
-      harness.writeConfig({ good: OK, ...lackingChecks(target) });
-      const lenient = await harness.runHere(["validate"], LACKING);
-      const strict = await harness.runHere(["validate", "--strict"], LACKING);
-      assert.deepEqual([lenient.code, strict.code], [0, 78], lenient.stderr);
-      for (const [name, [, reason]] of Object.entries(LACKS)) {
-        for (const { stderr } of [lenient, strict]) assert.ok(stderr.includes(reason), name);
-      }
-      assert.match(lenient.stderr, /; the check is unknown$/m);
-      assert.match(strict.stderr, /error: cannot accept config "\.\/monitor\.json": it has \d+ warnings$/m);
-    })
-  ));
-
 test("monitor check: a service without a secret starts, and uses the secret that appears at a reload", () =>
   withHarness(async (harness) => {
     harness.writeScript("api.sh", 'echo "got $TOKEN"');

@@ -82,25 +82,6 @@ function processorTicks(pid: number): number {
   return Number(fields[11]) + Number(fields[12]);
 }
 
-testInAll(
-  "monitor check: output that cannot be written ends nothing, and is told once",
-  () =>
-    withHarness(async (harness) => {
-      harness.writeConfig({ bad: { ...BAD, reminders: true } });
-      const program = harness.start(["check", "--format", "ndjson", "--log-level", "debug"], {
-        shell: 'exec "$@" >/dev/full',
-      });
-      await program.stderr.next(
-        / warning: cannot write to stdout: .*No space left.*; output is lost, monitoring continues/,
-      );
-      for (let runs = 0; runs < 3; runs++) await program.stderr.next("debug: bad: critical");
-      program.signal("SIGTERM");
-      const { code, stderr } = await program.end();
-      assert.equal(code, 0);
-      assert.equal(stderr.split("cannot write to stdout").length, 2);
-    }),
-);
-
 testInAll("monitor check: a log that cannot be written ends nothing", () =>
   withHarness(async (harness) => {
     harness.writeConfig({ bad: { ...BAD, reminders: true } });

@@ -73,15 +73,6 @@ test("examples/systemd: the sandbox of the services is as tight as it was", asyn
   }
 }, requiresTools("systemd-analyze"));
 
-test("examples/systemd: both services have the same sandbox", () => {
-  const sandbox = (name: string): string => {
-    const unit = readExample(`systemd/${name}`);
-    return unit.slice(unit.indexOf("# The sandbox.")).split("\n\n[")[0]?.trimEnd() ?? "";
-  };
-  assert.ok(sandbox("monitor.service").length > 500);
-  assert.equal(sandbox("monitor-due.service"), sandbox("monitor.service"));
-});
-
 testInAll(
   "examples/systemd/monitor.service: its commands start, reload and stop the program",
   () =>

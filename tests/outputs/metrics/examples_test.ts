@@ -20,13 +20,9 @@ Deno.test({
   },
 });
 
-Deno.test({
-  ...requiresTools("promtool"),
-  name: "the example's alert rules fire as documented",
-  fn: async () => {
-    const { code, text } = await promtool(["test", "rules", RULES.replace(".rules.yml", ".rules_test.yml")]);
-    assert.equal(code, 0, text);
-  },
+Deno.test("the example's alert rules fire as documented", requiresTools("promtool"), async () => {
+  const { code, text } = await promtool(["test", "rules", RULES.replace(".rules.yml", ".rules_test.yml")]);
+  assert.equal(code, 0, text);
 });
 
 Deno.test("each alert of the example is tested", async () => {
@@ -51,20 +47,16 @@ interface Dashboard {
   readonly templating: { readonly list: readonly { readonly name: string; readonly definition?: string }[] };
 }
 
-Deno.test({
-  ...requiresTools("promtool"),
-  name: "the dashboard's queries are valid in Prometheus",
-  fn: async () => {
-    const { dashboard } = await readDashboard();
-    const queries = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
-    const rules = queries.map((query, index) => ({ record: `query_${index}`, expr: withValues(query) }));
-    // JSON is valid YAML.
-    const text = JSON.stringify({ groups: [{ name: "dashboard", rules }] });
-    await using directory = await tempDirectory({ "rules.yml": text });
-    const verdict = await promtool(["check", "rules", `${directory.path}/rules.yml`]);
-    assert.equal(verdict.code, 0, verdict.text);
-    assert.match(verdict.text, new RegExp(`SUCCESS: ${queries.length} rules found`));
-  },
+Deno.test("the dashboard's queries are valid in Prometheus", requiresTools("promtool"), async () => {
+  const { dashboard } = await readDashboard();
+  const queries = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+  const rules = queries.map((query, index) => ({ record: `query_${index}`, expr: withValues(query) }));
+  // JSON is valid YAML.
+  const text = JSON.stringify({ groups: [{ name: "dashboard", rules }] });
+  await using directory = await tempDirectory({ "rules.yml": text });
+  const verdict = await promtool(["check", "rules", `${directory.path}/rules.yml`]);
+  assert.equal(verdict.code, 0, verdict.text);
+  assert.match(verdict.text, new RegExp(`SUCCESS: ${queries.length} rules found`));
 });
 
 Deno.test("every variable of a query is one that the dashboard or Grafana has", async () => {

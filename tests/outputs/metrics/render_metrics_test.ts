@@ -73,17 +73,13 @@ const VALUES = {
   many: valuesOf({ checks: Array.from({ length: 1200 }, (_, index) => checkOf(`check ${index}`)) }),
 } as const;
 
-Deno.test({
-  ...requiresTools("promtool"),
-  name: "renderMetrics() prints metrics that promtool accepts",
-  fn: async (t) => {
-    for (const [name, values] of Object.entries(VALUES)) {
-      await t.step(name, async () => {
-        const text = await renderMetrics(values, noPause);
-        assert.deepEqual(await promtool(["check", "metrics"], text), { code: 0, text: "" });
-      });
-    }
-  },
+Deno.test("renderMetrics() prints metrics that promtool accepts", requiresTools("promtool"), async (t) => {
+  for (const [name, values] of Object.entries(VALUES)) {
+    await t.step(name, async () => {
+      const text = await renderMetrics(values, noPause);
+      assert.deepEqual(await promtool(["check", "metrics"], text), { code: 0, text: "" });
+    });
+  }
 });
 
 Deno.test("renderMetrics() prints OpenMetrics with counters named without their suffix, and # EOF", async () => {
