@@ -9,7 +9,7 @@ import { createMemorySystem } from "../../testing/memory_system.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { bridge, response, startServer, type Visitor } from "../support/http_servers.ts";
 import { problemTexts } from "../support/observe_check.ts";
-import { type Rows, testRows } from "../support/rows.ts";
+import { fieldsOf, type Rows, testRows, testTable } from "../support/rows.ts";
 
 const NOW_MS = Date.UTC(2026, 5, 1, 12);
 const NEVER = "0001-01-01T00:00:00Z";
@@ -61,69 +61,47 @@ const RUNNING = {
 };
 const of = (State: object, RestartCount = 0) =>
   answering({ Name: "/web", RestartCount, State: { ...RUNNING, ...State } });
-const ENDED = { FinishedAt: "2026-06-01T11:57:00Z" };
 const healthLog = (Output: string) => [{ ExitCode: 0, Output: "ok" }, { ExitCode: 1, Output }];
 
+const STATES = `
+  of Podman, without a health check | Health.Status=""      | ok: web is running for 2 h 29 min
+  of another health            | Health.Status=7            | unknown: web is of unknown health
+  of a health without a status | Health=bad                 | unknown: web is of unknown health
+  without a health             | Health=null                | ok: web is running for 2 h 29 min
+  not started                  | Status=created ExitCode=127 Error="exec: no such file" | \\
+    critical: web is created (exec: no such file)
+  restarting again and again   | Status=restarting ExitCode=1 FinishedAt=2026-06-01T11:57:00Z restarts=12 | \\
+    critical: web is restarting (exit code 1, 3 min ago); restarts 12
+  restarted often              | restarts=3 warningAbove=2  | \\
+    warning: web is running for 2 h 29 min; restarts 3, warning above 2
+  restarted not often          | restarts=2 warningAbove=2  | ok: web is running for 2 h 29 min; restarts 2`;
+
+const ANSWERS: Rows<[body: unknown, status: number, seen: string]> = {
+  "without a count of restarts": [
+    { State: RUNNING },
+    200,
+    "unknown: web is running for 2 h 29 min; its restarts are not counted",
+  ],
+  "of no state": [{ State: [] }, 200, "unknown: 127.0.0.1:PORT returned no state of web"],
+  "no object": [null, 200, "unknown: 127.0.0.1:PORT returned no state of web"],
+  "behind a proxy that forbids it": [
+    { message: "Forbidden" },
+    403,
+    "unknown: 127.0.0.1:PORT returned status 403, allow GET of /containers: Forbidden",
+  ],
+  "of a failing daemon": [[], 500, "unknown: 127.0.0.1:PORT returned status 500"],
+};
+
 Deno.test("observeContainer() tells the state, the health and the restarts of a container", async (t) => {
-  const rows: Rows<
-    [answer: (visitor: Visitor) => Promise<void>, seen: string, restarts?: ContainerParameters["restarts"]]
-  > = {
-    "running, without a health check": [of({}), "ok: web is running for 2 h 29 min"],
-    healthy: [of({ Health: { Status: "healthy", Log: [] } }), "ok: web is healthy, running for 2 h 29 min"],
-    "of Podman, without a health check": [
-      of({ Health: { Status: "" } }),
-      "ok: web is running for 2 h 29 min",
-    ],
-    "starting to be healthy": [
-      of({ Health: { Status: "starting", Log: [] } }),
-      "unknown: web is starting for 2 h 29 min, its health is not known yet",
-    ],
-    unhealthy: [
-      of({ Health: { Status: "unhealthy", Log: healthLog("curl: (7)\nrefused\n") } }),
-      "critical: web is unhealthy: curl: (7) refused",
-    ],
-    "of another health": [of({ Health: { Status: 7 } }), "unknown: web is of unknown health"],
-    "of a health without a status": [of({ Health: "bad" }), "unknown: web is of unknown health"],
-    "without a health": [of({ Health: null }), "ok: web is running for 2 h 29 min"],
-    paused: [of({ Status: "paused" }), "critical: web is paused"],
-    created: [of({ Status: "created" }), "critical: web is created"],
-    "killed for lack of memory": [
-      of({ ...ENDED, Status: "exited", ExitCode: 137, OOMKilled: true }),
-      "critical: web is exited (exit code 137, killed for lack of memory, 3 min ago)",
-    ],
-    "not started": [
-      of({ Status: "created", ExitCode: 127, Error: "exec: no such file" }),
-      "critical: web is created (exec: no such file)",
-    ],
-    "restarting again and again": [
-      of({ ...ENDED, Status: "restarting", ExitCode: 1 }, 12),
-      "critical: web is restarting (exit code 1, 3 min ago); restarts 12",
-    ],
-    "restarted often": [
-      of({}, 3),
-      "warning: web is running for 2 h 29 min; restarts 3, warning above 2",
-      { warningAbove: 2 },
-    ],
-    "restarted not often": [of({}, 2), "ok: web is running for 2 h 29 min; restarts 2", { warningAbove: 2 }],
-    "without a count of restarts": [
-      answering({ State: RUNNING }),
-      "unknown: web is running for 2 h 29 min; its restarts are not counted",
-      { warningAbove: 2 },
-    ],
-    "of no state": [answering({ State: [] }), "unknown: 127.0.0.1:PORT returned no state of web"],
-    "no object": [answering(null), "unknown: 127.0.0.1:PORT returned no state of web"],
-    "not there": [
-      answering({ message: "No such container: web" }, 404),
-      'critical: there is no container "web"',
-    ],
-    "behind a proxy that forbids it": [
-      answering({ message: "Forbidden" }, 403),
-      "unknown: 127.0.0.1:PORT returned status 403, allow GET of /containers: Forbidden",
-    ],
-    "of a failing daemon": [answering([], 500), "unknown: 127.0.0.1:PORT returned status 500"],
-  };
-  await testRows(t, rows, async ([answer, seen, restarts]) => {
-    assert.equal(await seenOf(answer, restarts && { restarts }), seen);
+  await testTable(t, STATES, async (_, fields, seen) => {
+    const { restarts, warningAbove, ...state } = fieldsOf<{ restarts?: number; warningAbove?: number }>(
+      fields,
+    );
+    const parameters = warningAbove === undefined ? {} : { restarts: { warningAbove } };
+    assert.equal(await seenOf(of(state, restarts), parameters), seen);
+  });
+  await testRows(t, ANSWERS, async ([body, status, seen]) => {
+    assert.equal(await seenOf(answering(body, status), { restarts: { warningAbove: 2 } }), seen);
   });
   assert.equal(
     await seenOf((visitor) => visitor.untilGone(), {}, 50),
@@ -138,13 +116,13 @@ const RECORDED: Readonly<Record<string, object>> = JSON.parse(
 
 Deno.test("observeContainer() reads what Docker responds", async (t) => {
   const rows = {
-    web: "ok: web is running for",
-    healthy: "ok: healthy is healthy, running for",
-    starting: "unknown: starting is starting for",
+    web: "ok: web is running for 1 min 11 s",
+    healthy: "ok: healthy is healthy, running for 55 s",
+    starting: "unknown: starting is starting for 53 s, its health is not known yet",
     unhealthy: "critical: unhealthy is unhealthy: queue is full",
-    exited: "critical: exited is exited (exit code 3,",
-    restarting: "critical: restarting is restarting (exit code 4,",
-    killed: "critical: killed is exited (exit code 137, killed for lack of memory,",
+    exited: "critical: exited is exited (exit code 3, 52 s ago)",
+    restarting: "critical: restarting is restarting (exit code 4, 38 s ago); restarts 7",
+    killed: "critical: killed is exited (exit code 137, killed for lack of memory, 49 s ago)",
     paused: "critical: paused is paused",
     created: "critical: created is created",
     missing: 'critical: there is no container "missing"',
@@ -152,8 +130,7 @@ Deno.test("observeContainer() reads what Docker responds", async (t) => {
   assert.deepEqual(Object.keys(rows).sort(), Object.keys(RECORDED).sort());
   await testRows(t, rows, async (seen, name) => {
     const answer = answering(RECORDED[name], name === "missing" ? 404 : 200);
-    const recordedMs = Date.UTC(2026, 10, 27, 3, 34);
-    assert.equal((await seenOf(answer, { name }, 60_000, recordedMs)).slice(0, seen.length), seen);
+    assert.equal(await seenOf(answer, { name }, 60_000, Date.UTC(2026, 10, 27, 3, 34)), seen);
   });
 });
 

@@ -151,23 +151,19 @@ Deno.test("network_interface is unknown if ip prints anything else", async () =>
   assert.match(shown(await observe(endOf(""), { system: { platform: "darwin" } })), /^unknown: only Linux/);
 });
 
-Deno.test({
-  ...requiresTools("ip"),
-  name: "network_interface reads the counters of this machine",
-  fn: async () => {
-    const { processes, clock } = createMemorySystem();
-    const system = { processes, clock };
-    const parameters = { name: "lo", command: tool("ip") };
-    const first = await observe(endOf(""), { parameters, system });
-    assert.equal(shown(first), "ok: up");
-    const memory = JSON.parse(first.memory ?? "");
-    const second = await observe(endOf(""), {
-      parameters,
-      system: { processes, clock: { ...clock, wallMs: () => memory.atMs + 1_000 } },
-      memory: first.memory ?? null,
-    });
-    assert.match(shown(second), /^ok: up; received per second .*; sent per second .*; errors \d+$/);
-    const missing = await observe(endOf(""), { parameters: { ...parameters, name: "nope0" }, system });
-    assert.equal(shown(missing), 'critical: the interface "nope0" does not exist');
-  },
+Deno.test("network_interface reads the counters of this machine", requiresTools("ip"), async () => {
+  const { processes, clock } = createMemorySystem();
+  const system = { processes, clock };
+  const parameters = { name: "lo", command: tool("ip") };
+  const first = await observe(endOf(""), { parameters, system });
+  assert.equal(shown(first), "ok: up");
+  const memory = JSON.parse(first.memory ?? "");
+  const second = await observe(endOf(""), {
+    parameters,
+    system: { processes, clock: { ...clock, wallMs: () => memory.atMs + 1_000 } },
+    memory: first.memory ?? null,
+  });
+  assert.match(shown(second), /^ok: up; received per second .*; sent per second .*; errors \d+$/);
+  const missing = await observe(endOf(""), { parameters: { ...parameters, name: "nope0" }, system });
+  assert.equal(shown(missing), 'critical: the interface "nope0" does not exist');
 });

@@ -43,33 +43,25 @@ async function observeScript(
   return await observe({ command, ...parameters }, timeoutMs);
 }
 
-Deno.test({
-  ...requiresTools("ping"),
-  name: "observePing() pings this machine with iputils",
-  fn: async () => {
-    for (const host of ["127.0.0.1", "localhost"]) {
-      const { condition, output, metrics } = await observe({ host });
-      assert.match(output, /^lost 0% \(0 of 1\); round trip [\d.]+ ms$/);
-      assert.strictEqual(condition, "ok");
-      assert.strictEqual(metrics.lost_percent, 0);
-      assert((metrics.round_trip_ms ?? 0) > 0);
-    }
-    const unresolved = await observe({ host: "unknown.invalid" });
-    assert.strictEqual(unresolved.condition, "critical");
-    assert.match(unresolved.output, /ping: unknown\.invalid: /);
-  },
+Deno.test("observePing() pings this machine with iputils", requiresTools("ping"), async () => {
+  for (const host of ["127.0.0.1", "localhost"]) {
+    const { condition, output, metrics } = await observe({ host });
+    assert.match(output, /^lost 0% \(0 of 1\); round trip [\d.]+ ms$/);
+    assert.strictEqual(condition, "ok");
+    assert.strictEqual(metrics.lost_percent, 0);
+    assert((metrics.round_trip_ms ?? 0) > 0);
+  }
+  const unresolved = await observe({ host: "unknown.invalid" });
+  assert.strictEqual(unresolved.condition, "critical");
+  assert.match(unresolved.output, /ping: unknown\.invalid: /);
 });
 
-Deno.test({
-  ...requiresTools("busybox"),
-  name: "observePing() pings this machine with BusyBox",
-  fn: async () => {
-    await using temporary = await tempDirectory();
-    const directory = temporary.path;
-    await Deno.symlink(tool("busybox"), `${directory}/ping`);
-    const { output } = await observe({ command: `${directory}/ping` });
-    assert.match(output, /^lost 0% \(0 of 1\); round trip [\d.]+ ms$/);
-  },
+Deno.test("observePing() pings this machine with BusyBox", requiresTools("busybox"), async () => {
+  await using temporary = await tempDirectory();
+  const directory = temporary.path;
+  await Deno.symlink(tool("busybox"), `${directory}/ping`);
+  const { output } = await observe({ command: `${directory}/ping` });
+  assert.match(output, /^lost 0% \(0 of 1\); round trip [\d.]+ ms$/);
 });
 
 const IPUTILS =

@@ -129,29 +129,25 @@ Deno.test({
   },
 });
 
-Deno.test({
-  ...requiresTools("chronyd", "root"),
-  name: "ntp compares the clock with a real chronyd",
-  fn: async () => {
-    await using temporary = await tempDirectory();
-    const { path } = temporary;
-    const port = freePort();
-    await Deno.writeTextFile(
-      `${path}/chrony.conf`,
-      `local stratum 8\nallow 127.0.0.1\nport ${port}\ncmdport 0\nbindaddress 127.0.0.1\npidfile ${path}/pid\n`,
-    );
-    const ntp = (offset: object) =>
-      ({ kind: "ntp", parameters: { host: "127.0.0.1", port, offset, asWarning: false } }) as Server;
-    const far = ntp({ warningAboveMs: 60_000, criticalAboveMs: 60_000 });
-    await withServer(
-      [tool("chronyd"), ["-x", "-d", "-u", "root", "-f", `${path}/chrony.conf`]],
-      far,
-      async (child) => {
-        assert.match(await seenOf(far), /^ok: offset .* \(stratum 8\)$/);
-        await assertHangIsCritical(child, far);
-      },
-    );
-  },
+Deno.test("ntp compares the clock with a real chronyd", requiresTools("chronyd", "root"), async () => {
+  await using temporary = await tempDirectory();
+  const { path } = temporary;
+  const port = freePort();
+  await Deno.writeTextFile(
+    `${path}/chrony.conf`,
+    `local stratum 8\nallow 127.0.0.1\nport ${port}\ncmdport 0\nbindaddress 127.0.0.1\npidfile ${path}/pid\n`,
+  );
+  const ntp = (offset: object) =>
+    ({ kind: "ntp", parameters: { host: "127.0.0.1", port, offset, asWarning: false } }) as Server;
+  const far = ntp({ warningAboveMs: 60_000, criticalAboveMs: 60_000 });
+  await withServer(
+    [tool("chronyd"), ["-x", "-d", "-u", "root", "-f", `${path}/chrony.conf`]],
+    far,
+    async (child) => {
+      assert.match(await seenOf(far), /^ok: offset .* \(stratum 8\)$/);
+      await assertHangIsCritical(child, far);
+    },
+  );
 });
 
 Deno.test({
@@ -183,38 +179,34 @@ Deno.test({
   },
 });
 
-Deno.test({
-  ...requiresTools("vsftpd", "root"),
-  name: "tcp_connect logs in to a real vsftpd, by TLS",
-  fn: async () => {
-    await using temporary = await tempDirectory();
-    const { path } = temporary;
-    const port = freePort();
-    await writeCertificate(path);
-    await Deno.mkdir(`${path}/empty`);
-    await Deno.writeTextFile(
-      `${path}/vsftpd.conf`,
-      `listen=YES\nlisten_ipv6=NO\nlisten_address=127.0.0.1\nlisten_port=${port}\nbackground=NO\n` +
-        `anonymous_enable=YES\nlocal_enable=NO\nsecure_chroot_dir=${path}/empty\nssl_enable=YES\n` +
-        `allow_anon_ssl=YES\nrsa_cert_file=${path}/cert.pem\nrsa_private_key_file=${path}/key.pem\n`,
+Deno.test("tcp_connect logs in to a real vsftpd, by TLS", requiresTools("vsftpd", "root"), async () => {
+  await using temporary = await tempDirectory();
+  const { path } = temporary;
+  const port = freePort();
+  await writeCertificate(path);
+  await Deno.mkdir(`${path}/empty`);
+  await Deno.writeTextFile(
+    `${path}/vsftpd.conf`,
+    `listen=YES\nlisten_ipv6=NO\nlisten_address=127.0.0.1\nlisten_port=${port}\nbackground=NO\n` +
+      `anonymous_enable=YES\nlocal_enable=NO\nsecure_chroot_dir=${path}/empty\nssl_enable=YES\n` +
+      `allow_anon_ssl=YES\nrsa_cert_file=${path}/cert.pem\nrsa_private_key_file=${path}/key.pem\n`,
+  );
+  const own = { port, protocol: "ftp", caFile: `${path}/ca.pem` };
+  await withServer([tool("vsftpd"), [`${path}/vsftpd.conf`]], tcp(own), async () => {
+    assert.equal(
+      await seenOf(tcp({ ...own, login: { username: "anonymous", password: "ada@example.org" } })),
+      "ok: connected, ftp greeting, STARTTLS, user, login passed",
     );
-    const own = { port, protocol: "ftp", caFile: `${path}/ca.pem` };
-    await withServer([tool("vsftpd"), [`${path}/vsftpd.conf`]], tcp(own), async () => {
-      assert.equal(
-        await seenOf(tcp({ ...own, login: { username: "anonymous", password: "ada@example.org" } })),
-        "ok: connected, ftp greeting, STARTTLS, user, login passed",
-      );
-      assert.match(
-        await seenOf(tcp({ ...own, login: { username: "root", password: "wrong" } })),
-        /^critical: user: server replied "530 /,
-      );
-      assert.match(
-        await seenOf(tcp({ ...own, caFile: undefined, startTls: true })),
-        /^critical: .*not trusted/,
-      );
-      await assertCutIsCritical(port, "ftp");
-    });
-  },
+    assert.match(
+      await seenOf(tcp({ ...own, login: { username: "root", password: "wrong" } })),
+      /^critical: user: server replied "530 /,
+    );
+    assert.match(
+      await seenOf(tcp({ ...own, caFile: undefined, startTls: true })),
+      /^critical: .*not trusted/,
+    );
+    await assertCutIsCritical(port, "ftp");
+  });
 });
 
 Deno.test({

@@ -10,7 +10,9 @@ import { beSilent, flood, leave } from "../support/hostile_servers.ts";
 import { collectPorts, startServer, type Visitor } from "../support/http_servers.ts";
 import { startMailServer } from "../support/mail_server.ts";
 import { problemTexts } from "../support/observe_check.ts";
-import { type Rows, testRows } from "../support/rows.ts";
+import { fieldsOf, type Rows, testRows, testTable } from "../support/rows.ts";
+
+const LOGIN = "login.username=ada login.password=s3cret startTls=false";
 
 type Settings = Partial<TcpConnectParameters>;
 type Meeting = (visitor: Visitor, clock: FakeClock) => Promise<void>;
@@ -29,25 +31,38 @@ const talking = (...replies: readonly string[]): Meeting => async (visitor) => {
 };
 
 const GREETING = { expect: "^220 ", reject: "^[45]" };
-const QUEUE = { send: "QUEUE\r\n", expect: "^(?<queued>\\d+) messages for (?<user>\\w+)" };
+const QUEUE = "^(?<queued>\\d+) messages for (?<user>\\w+)";
+
+/** What a server sends first, and to each line; the steps, or else the parameters; and the result. */
+const DIALOGS = String.raw`
+  lines in front of the expected one | 220-one\r\n220-two\r\n220 three\r\n / 250-a\r\n250 b\r\n | \
+    greeting / send="EHLO\r\n" expect="^250 " | ok: connected, 2 steps passed
+  two replies at once | 220 a\r\n200 b\r\n | greeting / expect="^200 b$" | ok: connected, 2 steps passed
+  a rejected line | 220 a\r\n / 421 too busy\r\n | greeting / name=hello send="EHLO\r\n" expect="^250 " reject=^4 | \
+    critical: hello: server replied "421 too busy", expected a line that matches "^250 "
+  a captured value that is too large | 8 messages for ada\r\n | \
+    expect="^(?<queued>\\d+) messages" captured.queued.atMost=7 | \
+    critical: step 1: queued is 8, expected a number of at most 7
+  a captured value with a command in it | a\rQUIT\r\n | expect=(?s)(?<x>.*) | \
+    critical: step 1: cannot capture "x": it is empty or has control characters
+  clear text in place of TLS | 220 go ahead\r\n / 220 a\r\n | expect="^220 " startTls=true | \
+    critical: step 1: TLS handshake with HOST failed:…
+  SSH | SSH-2.0-OpenSSH_9.9\r\n | protocol=ssh | ok: connected, ssh greeting passed
+  old SSH | SSH-1.5-old\r\n | protocol=ssh | critical: greeting: server replied "SSH-1.5-old", expected a line…
+  POP3 with a login | +OK ready\r\n / +OK\r\n / -ERR [AUTH] wrong\r\n | protocol=pop3 ${LOGIN} | \
+    critical: login: server replied "-ERR [AUTH] wrong", expected a line…
+  FTP with a login | 220 ready\r\n / 331 password\r\n / 230-welcome\r\n230 in\r\n | protocol=ftp ${LOGIN} | \
+    ok: connected, ftp greeting, user, login passed
+  IMAP with a login | * OK ready\r\n / + \r\n / a2 NO [AUTHENTICATIONFAILED] no\r\n | protocol=imap ${LOGIN} | \
+    critical: login: server replied "a2 NO [AUTHENTICATIONFAILED] no", expected a line…`;
+
+function settingsOf(text: string): Settings {
+  if (text.startsWith("protocol=")) return fieldsOf(text);
+  return steps(...text.split(" / ").map((step) => step === "greeting" ? GREETING : fieldsOf<TcpStep>(step)));
+}
 
 /** The behavior of a server, the parameters, and the expected result. */
 const ROWS: Rows<[meet: Meeting, settings: Settings, expected: string]> = {
-  "lines in front of the expected one": [
-    talking("220-one\r\n220-two\r\n220 three\r\n", "250-a\r\n250 b\r\n"),
-    steps(GREETING, { send: "EHLO\r\n", expect: "^250 " }),
-    "ok: connected, 2 steps passed",
-  ],
-  "two replies at once": [
-    talking("220 a\r\n200 b\r\n"),
-    steps(GREETING, { expect: "^200 b$" }),
-    "ok: connected, 2 steps passed",
-  ],
-  "a rejected line": [
-    talking("220 a\r\n", "421 too busy\r\n"),
-    steps(GREETING, { name: "hello", send: "EHLO\r\n", expect: "^250 ", reject: "^4" }),
-    'critical: hello: server replied "421 too busy", expected a line that matches "^250 "',
-  ],
   "a rejected line without a newline, at the end": [
     async (visitor) => await visitor.send("554 go away"),
     steps(GREETING),
@@ -107,26 +122,16 @@ const ROWS: Rows<[meet: Meeting, settings: Settings, expected: string]> = {
   ],
   "captured values": [
     talking("7 messages for ada.x\r\n", "7 for ada\r\n"),
-    steps({ expect: QUEUE.expect, captured: { queued: { atMost: 7 }, user: "ada" } }, {
+    steps({ expect: QUEUE, captured: { queued: { atMost: 7 }, user: "ada" } }, {
       send: "LIST ${captured:user}\r\n",
       expect: "^${captured:queued} for ${captured:user}$",
     }),
     "ok: connected, 2 steps passed",
   ],
-  "a captured value that is too large": [
-    talking("8 messages for ada\r\n"),
-    steps({ expect: QUEUE.expect, captured: { queued: { atMost: 7 } } }),
-    "critical: step 1: queued is 8, expected a number of at most 7",
-  ],
   "a captured value as plain text in a pattern": [
     talking("a.c\r\n", "abc\r\n"),
     steps({ expect: "(?<x>.*)" }, { send: "\n", expect: "^${captured:x}$", reject: "." }),
     'critical: step 2: server replied "abc",…',
-  ],
-  "a captured value with a command in it": [
-    talking("a\rQUIT\r\n"),
-    steps({ expect: "(?s)(?<x>.*)" }),
-    'critical: step 1: cannot capture "x": it is empty or has control characters',
   ],
   "a sent value in the output": [
     talking("token s3cr3tvalue\r\n", "no s3cr3tvalue\r\n"),
@@ -137,32 +142,6 @@ const ROWS: Rows<[meet: Meeting, settings: Settings, expected: string]> = {
     async (visitor) => await visitor.send("220 go ahead\r\n250 hello\r\n"),
     steps({ expect: "^220 ", startTls: true }),
     "critical: step 1: server sent more in front of TLS",
-  ],
-  "clear text in place of TLS": [
-    talking("220 go ahead\r\n", "220 a\r\n"),
-    steps({ expect: "^220 ", startTls: true }),
-    "critical: step 1: TLS handshake with HOST failed:…",
-  ],
-  "SSH": [talking("SSH-2.0-OpenSSH_9.9\r\n"), { protocol: "ssh" }, "ok: connected, ssh greeting passed"],
-  "old SSH": [
-    talking("SSH-1.5-old\r\n"),
-    { protocol: "ssh" },
-    'critical: greeting: server replied "SSH-1.5-old", expected a line…',
-  ],
-  "POP3 with a login": [
-    talking("+OK ready\r\n", "+OK\r\n", "-ERR [AUTH] wrong\r\n"),
-    { protocol: "pop3", login: { username: "ada", password: "s3cret" }, startTls: false },
-    'critical: login: server replied "-ERR [AUTH] wrong", expected a line…',
-  ],
-  "FTP with a login": [
-    talking("220 ready\r\n", "331 password\r\n", "230-welcome\r\n230 in\r\n"),
-    { protocol: "ftp", login: { username: "ada", password: "s3cret" }, startTls: false },
-    "ok: connected, ftp greeting, user, login passed",
-  ],
-  "IMAP with a login": [
-    talking("* OK ready\r\n", "+ \r\n", "a2 NO [AUTHENTICATIONFAILED] no\r\n"),
-    { protocol: "imap", login: { username: "ada", password: "s3cret" }, startTls: false },
-    'critical: login: server replied "a2 NO [AUTHENTICATIONFAILED] no", expected a line…',
   ],
   "the end within a greeting": [
     async (visitor) => await visitor.send("220 mail.exa"),
@@ -193,19 +172,21 @@ const ROWS: Rows<[meet: Meeting, settings: Settings, expected: string]> = {
 
 Deno.test("tcp_connect holds a dialog: each step sends, waits for a line, captures and compares", async (t) => {
   await using ports = collectPorts();
-  await testRows(t, ROWS, async ([meet, settings, expected]) => {
+  const test = async (meet: Meeting, settings: Settings, expected: string): Promise<void> => {
     const clock = createFakeClock();
     await using server = startServer((visitor) => meet(visitor, clock));
     ports.add(server.port);
     const check = tcpCheck({ port: server.port, ...settings }, 10_000);
     const { condition, output } = await observeConnection(check, { clock });
     const text = `${condition}: ${output.replace(`127.0.0.1:${server.port}`, "HOST")}`;
-    assert.equal(
-      expected.endsWith("\u2026") ? `${text.slice(0, expected.length - 1)}\u2026` : text,
-      expected,
-    );
+    assert.equal(expected.endsWith("…") ? `${text.slice(0, expected.length - 1)}…` : text, expected);
     assert.equal(clock.timers, 0);
+  };
+  await testTable(t, DIALOGS, async (_, replies, settings, expected) => {
+    const sent = replies.replaceAll("\\r", "\r").replaceAll("\\n", "\n").split(" / ");
+    await test(talking(...sent), settingsOf(settings), expected);
   });
+  await testRows(t, ROWS, (row) => test(...row));
 });
 
 Deno.test("tcp_connect starts TLS in a dialog, verifies the certificate, and logs in", async (t) => {

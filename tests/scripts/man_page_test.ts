@@ -37,11 +37,7 @@ Deno.test({
   },
 });
 
-Deno.test({
-  ...requiresTools("mandoc"),
-  name: "manPage() has nothing that mandoc complains of",
-  fn: async () => {
-    const { stdout } = await readPage("mandoc", "-T", "lint", "-W", "style");
-    assert.strictEqual(stdout, "");
-  },
+Deno.test("manPage() has nothing that mandoc complains of", requiresTools("mandoc"), async () => {
+  const { stdout } = await readPage("mandoc", "-T", "lint", "-W", "style");
+  assert.strictEqual(stdout, "");
 });
