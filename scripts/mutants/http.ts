@@ -2,7 +2,7 @@ import type { FaultyLayer } from "./fault.ts";
 
 export const REDACTION: FaultyLayer = {
   layer: "redaction",
-  tests: ["tests/shared/redact_test.ts", "tests/checks/script_test.ts", "tests/life/echoed_secrets_test.ts"],
+  tests: ["tests/shared/redact_test.ts", "tests/checks/script_test.ts"],
   files: [
     {
       file: "src/shared/redact.ts",
