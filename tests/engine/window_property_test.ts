@@ -55,12 +55,17 @@ const DAYS = fc.tuple(
   fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 700 })),
 ).map(([dayMs, days]) => dayMs + days * DAY);
 
-/** Windows within a skipped or a repeated hour, or that begin or end in it. */
-const REPEATED = ["2026-03-28", "2026-10-24"].flatMap((day) =>
-  [[120, 180], [135, 165], [150, 180], [150, 240], [60, 150]].map(([fromMinute = 0, toMinute = 0]) =>
-    [{ fromMinute, toMinute, timeZone: "Europe/Zurich" }, Date.parse(day)] as [CalendarWindow, number]
-  )
-);
+/** Windows within a skipped or a repeated hour, or that begin or end in it, over a night, and a day of the week. */
+const EXAMPLES = [
+  ...["2026-03-28", "2026-10-24"].flatMap((day) =>
+    [[120, 180], [135, 165], [150, 180], [150, 240], [60, 150], [1320, 360]].map((times) => ({ day, times }))
+  ),
+  { day: "2026-01-10", times: [1320, 360], days: ["sat"] as const },
+  { day: "2026-01-11", times: [720, 720], days: ["sun"] as const },
+].map(({ day, times: [fromMinute = 0, toMinute = 0], ...days }): [CalendarWindow, number] => [
+  { fromMinute, toMinute, timeZone: "Europe/Zurich", ...days },
+  Date.parse(day),
+]);
 
 Deno.test("isInWindow() and openWindow() agree with a minute by minute definition of days and times", () => {
   fc.assert(
@@ -71,7 +76,7 @@ Deno.test("isInWindow() and openWindow() agree with a minute by minute definitio
       const naive = ranges === undefined ? others : { ...others, daysOfMonth: ranges };
       assertOpenMinutes(window, fromMs, (ms) => isNaivelyOpen(naive, shownAt(ms)));
     }),
-    { numRuns: campaign(100, 4), examples: REPEATED },
+    { numRuns: campaign(100, 4), examples: EXAMPLES },
   );
 });
 

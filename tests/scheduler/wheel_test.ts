@@ -1,41 +1,10 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
-import { TimerWheel } from "../../src/scheduler/wheel_clock.ts";
 import { ComparedWheel } from "../../testing/wheel_oracle.ts";
 import { walkWheel } from "../../testing/wheel_walk.ts";
 import { campaign } from "../../testing/seed.ts";
 
 const MAX = Number.MAX_SAFE_INTEGER;
-
-Deno.test("cancel() removes no timer that expired, even if another one has its slot", () => {
-  const wheel = new TimerWheel<string>();
-  const first = wheel.insert(5, "first");
-  wheel.advance(5);
-  wheel.insert(5, "second");
-  assert.equal(wheel.cancel(first), false);
-  assert.deepEqual(wheel.advance(5), ["second"]);
-});
-
-Deno.test("nextDeadline() returns the next deadline", async (t) => {
-  await t.step("after the earliest of a far slot was cancelled", () => {
-    const wheel = new TimerWheel<number>();
-    const timer = wheel.insert(5000, 1);
-    wheel.insert(5001, 2);
-    wheel.cancel(timer);
-    assert.equal(wheel.nextDeadline(), 5001);
-  });
-  await t.step("one wake for each timer when none is cancelled", () => {
-    const wheel = new TimerWheel<number>();
-    const deadlines = Array.from({ length: 500 }, (_, i) => 1 + i * i * 977);
-    for (const deadline of deadlines) wheel.insert(deadline, deadline);
-    const wakes: number[] = [];
-    for (let next = wheel.nextDeadline(); next !== null; next = wheel.nextDeadline()) {
-      wakes.push(next);
-      assert.deepEqual(wheel.advance(next), [next]);
-    }
-    assert.deepEqual(wakes, deadlines);
-  });
-});
 
 Deno.test("TimerWheel matches a sorted list, in small cases", () => {
   const far = fc.integer({ min: 0, max: 52 }).chain((bits) => fc.integer({ min: 0, max: 2 ** bits }));
