@@ -483,17 +483,6 @@ for (let round = 0; round < campaign(10); round++) {
   }, { seed, isShared: true });
 }
 
-test("members receive from an agent what another one of them records", async (pair) => {
-  const { world, hook } = pair;
-  pair.startBoth();
-  await world.advance(5 * MINUTE_MS);
-  world.outcomes.set("db", NO_SPACE);
-  await world.advance(2 * MINUTE_MS);
-  assert.deepEqual(hook.events(), ["db problem"]);
-  assert.equal((hook.posts[0]?.atMs ?? 0) < world.startMs + 6 * MINUTE_MS, true, "within a minute");
-  assert.deepEqual(await pair.conditions(), { web: "ok", db: "critical", disk: "ok", [AGENT]: "ok" });
-}, { isShared: true });
-
 test("an agent that is silent is one problem of all members, whichever of them die", async (pair) => {
   const { world, hook, hubs, nas } = pair;
   pair.startBoth();

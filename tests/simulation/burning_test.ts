@@ -156,12 +156,6 @@ simulate("calls by cron send that an error budget burns once", {
   expect: { chat: ["22:05-22:06 burning web warning"] },
 });
 
-simulate("that an error budget burns is sent once across restarts", {
-  ...WEB,
-  actions: { "22:10": "kill", "22:11": "start", "22:31": "stop", "22:32": "start" },
-  expect: { chat: BURNING },
-});
-
 simulate("a rehearsal sends the same as the service", {
   ...WEB,
   actions: {

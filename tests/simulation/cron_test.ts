@@ -195,23 +195,6 @@ simulate("calls with two configs on one state keep each other's checks, and run 
   finally: ({ runs }) => assert.deepEqual([runs.get("web"), runs.get("api")], [4, 1]),
 });
 
-simulate("a check is unknown once it has not run for two intervals, and if it never ran", {
-  start: START,
-  mode: "manual",
-  config: { checks: { web: {}, new: {} } },
-  results: { web: "critical (no space)" },
-  actions: {
-    "22:00": ["status => 3", "check --once web => 2", "status web => 2", "status new => 3"],
-    "22:01:40": "status web => 2",
-    "22:04": async (world) => {
-      const { code, stdout } = await world.machine().run("status", "web");
-      assert.equal(code, 3);
-      assert.match(stdout, /^condition .*\nUNKNOWN +web +not run for 3 min 59 s, was critical: no space/m);
-    },
-  },
-  expect: { chat: ["22:00 problem web critical"] },
-});
-
 simulate("a service goes on where calls by cron left off, and they where it did", {
   start: START,
   mode: "manual",

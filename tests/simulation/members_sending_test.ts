@@ -89,18 +89,3 @@ test("members send each summary once, also if those that would send it were kill
   assert.equal(summaries(), 2);
   assert.ok(installation.isQueueEmpty);
 }, { checks: 1 });
-
-test("of several calls by cron one sends a summary", async (installation) => {
-  const { world, hook } = installation;
-  const machines = ["a", "b", "c"];
-  installation.writeConfig({ summary: { cron: "*/4 * * * *", notifications: [hook.channel] } }, {
-    machines,
-  });
-  await world.machine("a").run("check", "--once", "--due");
-  await world.advance(240_000);
-  const calls = machines.map((name) => world.machine(name).start("check", "--once", "--due"));
-  await world.until(() => calls.every(({ hasEnded }) => hasEnded), "the calls");
-  assert.deepEqual(calls.map(({ stderr }) => stderr.text()), ["", "", ""]);
-  assert.deepEqual(hook.posts.map(({ event }) => event), ["summary"]);
-  assert.ok(installation.isQueueEmpty);
-}, { checks: 1 });

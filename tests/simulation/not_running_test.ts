@@ -401,21 +401,6 @@ async function observedMs(world: World, name: string): Promise<number> {
   return (await jsonOf(world, `history ${name}`)).spans.day.observed_ms;
 }
 
-simulate("the time of a stop is not observed before the next run either", {
-  start: START,
-  config: GROUPED,
-  actions: {
-    "22:05": "stop",
-    "22:45": "start",
-    "22:46": async (world) => {
-      assert.ok(await observedMs(world, "a") <= 11 * 60_000);
-      const page = await textOf(world, "report", "--output", "-");
-      assert.match(page, /<small>9 min \d+ s observed/);
-    },
-  },
-  until: "22:47",
-});
-
 simulate("the time in which a check was not in the config is not observed", {
   start: START,
   config: GROUPED,

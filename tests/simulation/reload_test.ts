@@ -48,30 +48,6 @@ simulate("a valid config is adopted, and unchanged checks keep their counts and 
   },
 });
 
-simulate("a reload notices a new file of an included directory", {
-  start: START,
-  config: { checks: { web: {} } },
-  results: { added: "22:10 critical" },
-  actions: {
-    "22:00": [
-      (world) => world.machine().files.makeDirectory("/etc/monitor/conf.d"),
-      { config: { include: "conf.d", checks: { web: {} } } },
-      "reload",
-    ],
-    "22:05": [
-      (world) => {
-        const added = { kind: "script", parameters: { path: "/bin/probe" } };
-        const bytes = new TextEncoder().encode(JSON.stringify({ checks: { added } }));
-        world.machine().files.create("/etc/monitor/conf.d/a.json", { mode: 0o644, bytes });
-      },
-      "reload",
-    ],
-  },
-  until: "22:20",
-  expect: { chat: ["22:10 problem added critical"] },
-  log: ['"conf.d" has no *.json or *.jsonc file', 'config reloaded: 2 checks, 1 added ("added")'],
-});
-
 simulate("errors are logged at their places and the old config stays active, until it is fixed", {
   start: START,
   config: { checks: { fine: {} } },

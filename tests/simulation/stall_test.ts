@@ -101,17 +101,6 @@ function statusAfterRun(check: string, expected: RegExp): (world: World) => Prom
   };
 }
 
-simulate("an ok from before a suspend is not ok after it", {
-  start: START,
-  config: { defaults: { threshold: 3 }, checks: { web: {} } },
-  results: { web: "22:10 critical" },
-  actions: {
-    "22:01:30": "suspend 8h",
-    "06:01:31": statusAfterRun("web", /^PENDING +web .*critical, 1 of 3/m),
-  },
-  expect: { chat: ["06:01-06:05 problem web critical"] },
-});
-
 simulate("after a stop, an ok is pending and a problem goes on", {
   start: START,
   config: {

@@ -74,15 +74,6 @@ simulate("a suppressed problem is sent when the suppression ends, not at the nex
   expect: { chat: ["22:40-22:41 problem web critical"] },
 });
 
-simulate("a silence outlasts a kill and a restart", {
-  start: START,
-  config: { checks: { web: {} } },
-  results: { web: "22:10 critical" },
-  actions: { "22:00": "silence web --for 1h", "22:20": "kill", "22:21": "start" },
-  until: "23:02",
-  expect: { chat: ["23:00-23:01 problem web critical"] },
-});
-
 simulate("an acknowledged problem has no reminders and no escalation, and its recovery tells so", {
   start: START,
   config: {

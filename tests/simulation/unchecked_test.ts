@@ -243,24 +243,6 @@ for (const [condition, after] of [["ok", ["22:40-23:20 recovery web ok"]], ["cri
   });
 }
 
-const RARE = { checks: { web: { schedule: { regular_interval: 60, attentive_interval: 3600 } }, other: {} } };
-
-simulate("a check that came back runs at once", {
-  start: START,
-  config: RARE,
-  results: OUTAGE,
-  actions: {
-    "22:10": [{ config: { checks: { other: {} } } }, "reload"],
-    "22:10:30": [{ config: RARE }, "reload"],
-    "22:10:40": async (world) => {
-      const { stdout } = await world.machine().run("status");
-      assert.match(stdout, /^CRITICAL +web +\d s +it is critical/m);
-    },
-  },
-  until: "22:11",
-  expect: { chat: "any" },
-});
-
 /** Puts the config, perhaps edited, at another path. */
 function copyConfig(path: string, edit = (text: string): string => text): (world: World) => void {
   return (world) => {
