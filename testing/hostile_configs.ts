@@ -1,17 +1,7 @@
 /** Configs that try to be slow, to overflow or to attack the program, each created in any size. */
 
-const NAMES_OF_OBJECTS = [
-  "__proto__",
-  "constructor",
-  "prototype",
-  "toString",
-  "valueOf",
-  "hasOwnProperty",
-  "__defineGetter__",
-  "then",
-  "toJSON",
-  "length",
-];
+const NAMES_OF_OBJECTS =
+  "__proto__ constructor prototype toString valueOf hasOwnProperty __defineGetter__ then toJSON length";
 
 /** A character of every general category of Unicode, by its abbreviation. */
 export const CATEGORIES: Readonly<Record<string, string>> = {
@@ -49,7 +39,7 @@ export const CATEGORIES: Readonly<Record<string, string>> = {
 
 /** Names that a check, a variable, a header or a tag may be given to do harm, or none. */
 export const HOSTILE_NAMES: readonly string[] = [
-  ...NAMES_OF_OBJECTS,
+  ...NAMES_OF_OBJECTS.split(" "),
   ...Object.values(CATEGORIES),
   "",
   " ",
@@ -77,12 +67,8 @@ export const HOSTILE_NAMES: readonly string[] = [
 /** Numbers as written that a parser may read as others. */
 export const NUMBERS: readonly string[] = [
   "1e400",
-  "-1e400",
-  "1e308",
   "1e-400",
   "-0",
-  "-0.0",
-  "0.1e1",
   "1E0",
   "9007199254740991",
   "9007199254740993",
@@ -126,18 +112,13 @@ const repeated = (text: string): Make => (size) => text.repeat(Math.max(1, Math.
 export const HOSTILE_DOCUMENTS: Readonly<Record<string, Make>> = {
   "brackets": repeated("["),
   "braces": repeated('{"a":'),
-  "closing brackets": repeated("]"),
   "missing commas": (size) => `[${repeated("1 ")(size)}]`,
-  "commas": (size) => `[${repeated(",")(size)}]`,
   "a comment without an end": (size) => `{"defaults":{}} /*${repeated("*")(size)}`,
   "comments": (size) => `${repeated("//\n")(size)}{"defaults":{}}`,
   "a string without an end": (size) => `{"defaults":"${repeated('\\"')(size)}`,
   "escapes, the last one wrong": (size) => `{"defaults":"${repeated("\\n")(size)}\\q"}`,
   "a word": (size) => `{"defaults":${repeated("x")(size)}}`,
-  "digits and a letter": (size) => `{"defaults":{"threshold":${repeated("9")(size)}x}}`,
   "digits": withDefaults('"threshold":', repeated("9"), ""),
-  "digits of a fraction": withDefaults('"threshold":0.', repeated("9"), ""),
-  "digits of an exponent": withDefaults('"threshold":1e', repeated("9"), ""),
   "one name again and again": withChecks(() => '"c":1'),
   "unknown keys": (size) => `{"defaults":{},${rows(size, (index) => `"u${index}":1`)}}`,
   "unknown keys of checks": withChecks((index) => `"c${index}":{"kind":"test","parameterz":{}}`),
@@ -145,7 +126,6 @@ export const HOSTILE_DOCUMENTS: Readonly<Record<string, Make>> = {
   "a long unknown kind": (size) =>
     `{"defaults":{},"checks":{"a":{"kind":"${repeated("test")(size)}","parameters":{}}}}`,
   "unknown kinds": withChecks((index) => `"c${index}":{"kind":"tesst${index}","parameters":{}}`),
-  "checks that are numbers": withChecks((index) => `"c${index}":1`),
   "channels that are numbers": withDefaults('"notifications":[', (size) => rows(size, () => "1"), "]"),
   "channels with a mistake": withDefaults(
     '"notifications":[',
@@ -166,7 +146,6 @@ export const HOSTILE_DOCUMENTS: Readonly<Record<string, Make>> = {
     `"c${index}":{${asked(`"warning_duration":"${"1".repeat(9999)}"`)}}`
   ),
   "placeholders": withParameters("test", '"output":"', repeated("${env:A}"), '"'),
-  "placeholders without an end": withParameters("test", '"output":"', repeated("${env:"), '"'),
   "escaped placeholders and open ones": withParameters("test", '"output":"', repeated("$${ ${env: "), '"'),
   "a look-alike of spaces": withParameters("test", '"output":"${env', repeated(" "), '"'),
   "look-alikes": withParameters("test", '"output":"', repeated("${ENV:x}"), '"'),
@@ -198,11 +177,6 @@ export const HOSTILE_DOCUMENTS: Readonly<Record<string, Make>> = {
   "times that never come": withChecks((index) =>
     `"c${index}":{"kind":"test","parameters":{},"schedule":{"cron":"${index % 60} ${index % 24} 30 2 *"}}`
   ),
-  "times of leap years": withChecks((index) =>
-    `"c${index}":{"kind":"test","parameters":{},"schedule":{"cron":"${index % 60} ${
-      Math.floor(index / 60) % 24
-    } 29 2 *"}}`
-  ),
   "times of leap years in every zone": withChecks((index) =>
     `"c${index}":{"kind":"test","parameters":{},"schedule":{"cron":"${index % 60} ${
       Math.floor(index / 60) % 24
@@ -212,11 +186,6 @@ export const HOSTILE_DOCUMENTS: Readonly<Record<string, Make>> = {
     `"c${index}":{"kind":"test","parameters":{},"schedule":{"cron":"${index % 60} */${index % 23 + 1} 1-${
       index % 31 + 1
     } * *"}}`
-  ),
-  "days that differ in each check": withChecks((index) =>
-    `"c${index}":{"kind":"test","parameters":{},"schedule":{"cron":"${index % 60} 1 ${index % 28 + 1},29-31 ${
-      index % 12 + 1
-    },2 *"}}`
   ),
   "a long list of minutes": withDefaults('"schedule":{"cron":"', repeated("1,"), '1 * * * *"}'),
   "many fields of a schedule": withDefaults('"schedule":{"cron":"', repeated("1 "), '"}'),
@@ -275,9 +244,6 @@ export const HOSTILE_DOCUMENTS: Readonly<Record<string, Make>> = {
     `"c${index}":{"kind":"test","parameters":{},"depends_on":["c0","c1","c2","c3","c4","c5","c6","c7","c8","c${
       index + 1
     }"]}`
-  ),
-  "checks that need the first one and the next": withChecks((index) =>
-    `"c${index}":{"kind":"test","parameters":{},"depends_on":["c0","c${index + 1}"]}`
   ),
   "a check that needs itself again and again": (size) =>
     `{"defaults":{},"checks":{"a":{"kind":"test","parameters":{},"depends_on":[${

@@ -124,11 +124,6 @@ const ROWS: Rows<[behavior: Behavior, settings: Settings, expected: string]> = {
     { value: { atMost: 7 } },
     "critical: value is 8, expected a number of at most 7",
   ],
-  "as a warning": [
-    returning(INT8, "8"),
-    { value: 7, asWarning: true },
-    "warning: value is 8, expected 7",
-  ],
   "a decimal number": [returning(1700, "0.5"), { value: { lessThan: 1 } }, "ok: value is 0.5"],
   "a text": [returning(25, "up"), { value: "down" }, 'critical: value is "up", expected "down"'],
   "a boolean": [returning(16, "t"), { value: false }, "critical: value is true, expected false"],
@@ -186,25 +181,10 @@ const ROWS: Rows<[behavior: Behavior, settings: Settings, expected: string]> = {
     {},
     "critical: server error: canceling statement … (SQLSTATE 57014); the query takes longer than the timeout of the check",
   ],
-  "fewer rows than announced": [
-    responding(PARSED, description([["v", INT8]]), row("1"), complete("SELECT 2"), READY),
-    {},
-    "critical: server sends 1 rows, expected 2",
-  ],
   "a server that asks for a password": [
     greeting(authentication(10, bytes("SCRAM-SHA-256\0\0"))),
     {},
     'critical: server asks for a password; set "password"',
-  ],
-  "a server that wants it in plain text": [
-    greeting(authentication(3)),
-    { password: "pencil" },
-    "critical: server does not offer SCRAM-SHA-256;…",
-  ],
-  "a server that proves nothing": [
-    greeting(ACCEPTED, STARTED),
-    { password: "pencil" },
-    "critical: server does not ask for the password;…",
   ],
   "a wrong password": [
     (client) => scram(client, { password: "other" }),
@@ -223,7 +203,6 @@ const ROWS: Rows<[behavior: Behavior, settings: Settings, expected: string]> = {
     { tls: true },
     "critical: server sent more in front of TLS",
   ],
-  "something else than TLS": [greeting(bytes("E")), { tls: true }, "critical: server is not PostgreSQL"],
   "silence": [hanging, {}, "critical: timeout after 10 s while reading from 127.0.0.1:5432"],
 };
 

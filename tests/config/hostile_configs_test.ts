@@ -36,7 +36,7 @@ Deno.test("loadConfig() returns more errors than a call accepts arguments", asyn
 });
 
 Deno.test("loadConfig() stops after a maximum of errors, and notes it", async () => {
-  const text = HOSTILE_DOCUMENTS["checks that are numbers"]?.(10_000) ?? "";
+  const text = HOSTILE_DOCUMENTS["channels that are numbers"]?.(10_000) ?? "";
   await assert.rejects(load(text), { message: /: 1000 errors or more$/ });
 });
 

@@ -52,11 +52,6 @@ const RECIPES: readonly Recipe[] = [{
       expected: "warning: SNMP WARNING - *738*",
     },
     {
-      stdout: "SNMP CRITICAL - *2* | iso.3.6.1.2.1.2.2.1.8.1=2;;1:1 ",
-      code: 2,
-      expected: "critical: SNMP CRITICAL - *2*",
-    },
-    {
       stdout: "CRITICAL - Plugin timed out while executing system call",
       code: 2,
       expected: "critical: CRITICAL - Plugin timed out while executing system call",
@@ -78,11 +73,6 @@ const RECIPES: readonly Recipe[] = [{
       expected: "ok: LDAP OK - 0.020 seconds response time",
     },
     {
-      stdout: "LDAP WARNING - 1.003 seconds response time|time=1.002514s;1.000000;3.000000;0.000000",
-      code: 1,
-      expected: "warning: LDAP WARNING - 1.003 seconds response time",
-    },
-    {
       stdout: "Could not bind to the LDAP server",
       code: 2,
       expected: "critical: Could not bind to the LDAP server",
@@ -102,11 +92,6 @@ const RECIPES: readonly Recipe[] = [{
         "UPS WARNING - Status=On Battery, Discharging Utility=0.0V Batt=90.0% Load=20.0% |load=20%;;;0;100",
       code: 1,
       expected: "warning: UPS WARNING - Status=On Battery, Discharging Utility=0.0V Batt=90.0% Load=20.0%",
-    },
-    {
-      stdout: "CRITICAL - no such UPS 'ups' on that host\nInvalid response received from host",
-      code: 2,
-      expected: "critical: CRITICAL - no such UPS 'ups' on that host",
     },
   ],
 }, {
@@ -170,7 +155,6 @@ const RECIPES: readonly Recipe[] = [{
       code: 1,
       expected: "critical: create exclusive lock for repository",
     },
-    { code: 11, expected: "unknown: exit code 11 (0 to 3 are conditions), no output" },
   ],
 }, {
   page: "websites",
@@ -192,11 +176,6 @@ const RECIPES: readonly Recipe[] = [{
       stderr: "Error: No tests found",
       code: 1,
       expected: "unknown: exit code 1, no test ran: Error: No tests found",
-    },
-    {
-      stderr: "sh: 1: playwright: not found",
-      code: 127,
-      expected: "unknown: exit code 127, no JUnit report: sh: 1: playwright: not found",
     },
   ],
 }, {
@@ -259,21 +238,8 @@ Deno.test("docs/recipes: the checks with other programs have the conditions of w
       "stand_in",
       'cat "$DIRECTORY/$MONITOR_CHECK.out"; cat "$DIRECTORY/$MONITOR_CHECK.err" >&2\nexit "$(cat "$DIRECTORY/$MONITOR_CHECK.code")"',
     );
-    for (
-      const name of [
-        "check_snmp",
-        "check_ldap",
-        "check_ups",
-        "restic",
-        "borg",
-        "npx",
-        "psql",
-        "mysql",
-        "mongosh",
-      ]
-    ) {
-      await Deno.symlink("stand_in", `${directory}/${name}`);
-    }
+    const programs = "check_snmp check_ldap check_ups restic borg npx psql mysql mongosh";
+    for (const name of programs.split(" ")) await Deno.symlink("stand_in", `${directory}/${name}`);
     for (const { page, heading, check, cases } of RECIPES) {
       const written = checksOf(page, heading)[check];
       assert.ok(written !== undefined);
