@@ -6,6 +6,7 @@ import { networkInterfaceKind } from "../../src/checks/network_interface.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { requiresTools, tool } from "../../testing/tools.ts";
 import { testCheck } from "../support/checks.ts";
+import { endOf } from "../support/fake_commands.ts";
 
 const PARAMETERS = { name: "eth0", received: {}, sent: {}, errors: {} };
 
@@ -27,11 +28,6 @@ function printed({ flags = ["UP", "LOWER_UP"], received = 0, sent = 0, errors = 
       tx: { bytes: sent, packets: 1, errors: 0, dropped: 0 },
     },
   }]);
-}
-
-function endOf(stdout: string, { code = 0, stderr = "" } = {}): ProcessEnd {
-  const captured = (text: string) => ({ text, truncated: false });
-  return { ended: "exited", code, stdout: captured(stdout), stderr: captured(stderr), leftovers: false };
 }
 
 interface RunOptions {

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import type { ProcessParameters } from "../../src/domain/generated/config.ts";
 import type { ObserveContext } from "../../src/domain/check_kind.ts";
-import type { ProcessEnd } from "../../src/domain/processes.ts";
 import type { CheckResult } from "../../src/domain/check.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { createHost } from "../../src/system/deno_system.ts";
 import { processKind } from "../../src/checks/process.ts";
 import { startChild, tool } from "../../testing/tools.ts";
 import { testCheck } from "../support/checks.ts";
+import { endOf } from "../support/fake_commands.ts";
 import { observeCheck } from "../support/observe_check.ts";
 import { tempDirectory } from "../../testing/builders.ts";
 import { fieldsOf, type Rows, testRows, testTable } from "../support/rows.ts";
@@ -35,11 +35,6 @@ function withControlGroup(line: string, cgname = "-"): string {
     /^ *(\d+)( +\S+){5} +(?:\d+ \S+ +)?/,
     (head, id) => `${head}${cgname.padEnd(128)} ${id.padStart(7)} `,
   );
-}
-
-function endOf(stdout: string, { code = 0, stderr = "" } = {}): ProcessEnd {
-  const captured = (text: string) => ({ text, truncated: false });
-  return { ended: "exited", code, stdout: captured(stdout), stderr: captured(stderr), leftovers: false };
 }
 
 const LINES = [

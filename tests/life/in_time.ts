@@ -37,3 +37,15 @@ async function lookAgain<T>(what: string, look: () => T | null | undefined | fal
   }
   throw new Error(`${what}: not in time`);
 }
+
+/** Waits until a server accepts connections at a port of this machine. */
+export async function untilListening(port: number): Promise<void> {
+  for (;;) {
+    try {
+      (await Deno.connect({ hostname: "127.0.0.1", port })).close();
+      return;
+    } catch (error) {
+      if (!(error instanceof Deno.errors.ConnectionRefused)) throw error;
+    }
+  }
+}

@@ -4,7 +4,7 @@ import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { freePort } from "../support/http_servers.ts";
 import { POSTGRES, startPostgres } from "../support/postgres.ts";
 import { requiresTools, runChild, startChild, tool, type ToolName } from "../../testing/tools.ts";
-import { inTime } from "./in_time.ts";
+import { inTime, untilListening } from "./in_time.ts";
 import { withHarness } from "./program.ts";
 
 const CONFIG = new URL("../../examples/server/monitor.jsonc", import.meta.url);
@@ -53,17 +53,6 @@ async function startService(
       await inTime(`the end of ${name}`, child.status);
     },
   };
-}
-
-async function untilListening(port: number): Promise<void> {
-  for (;;) {
-    try {
-      (await Deno.connect({ hostname: "127.0.0.1", port })).close();
-      return;
-    } catch (error) {
-      if (!(error instanceof Deno.errors.ConnectionRefused)) throw error;
-    }
-  }
 }
 
 Deno.test({

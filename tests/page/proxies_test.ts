@@ -3,7 +3,7 @@
  * and the guide.
  */
 import assert from "node:assert/strict";
-import { inTime, until } from "../life/in_time.ts";
+import { inTime, until, untilListening } from "../life/in_time.ts";
 import { type Program, withHarness } from "../life/program.ts";
 import { readPage } from "../docs/pages.ts";
 import { concurrentTests } from "../support/concurrent_tests.ts";
@@ -260,16 +260,5 @@ async function withProxy(
   } finally {
     proxy.kill("SIGTERM");
     await inTime(`the end of ${name}`, proxy.status);
-  }
-}
-
-async function untilListening(port: number): Promise<void> {
-  for (;;) {
-    try {
-      (await Deno.connect({ hostname: "127.0.0.1", port })).close();
-      return;
-    } catch (error) {
-      if (!(error instanceof Deno.errors.ConnectionRefused)) throw error;
-    }
   }
 }

@@ -21,6 +21,16 @@ const CONFIG = {
   },
 } as const satisfies Scenario["config"];
 
+/** The config with other parameters and settings of its check. */
+function configOf(parameters: object, settings: object = {}) {
+  const check = {
+    ...CONFIG.checks["ops arrives"],
+    parameters: { channel: "ops", ...parameters },
+    ...settings,
+  };
+  return { ...CONFIG, checks: { "ops arrives": check } };
+}
+
 const WEEKLY = {
   /** A Monday. */
   start: "2026-03-02 09:00",
@@ -60,16 +70,9 @@ async function shown(world: World): Promise<string> {
 
 simulate("a channel is proven each day, and one that is not is a problem of another channel, once", {
   ...WEEKLY,
-  config: {
-    ...CONFIG,
-    checks: {
-      "ops arrives": {
-        ...CONFIG.checks["ops arrives"],
-        parameters: { channel: "ops", cron: "0 10 * * *", confirm_within: "6 hours" },
-        schedule: { regular_interval: "30 minutes" },
-      },
-    },
-  },
+  config: configOf({ cron: "0 10 * * *", confirm_within: "6 hours" }, {
+    schedule: { regular_interval: "30 minutes" },
+  }),
   actions: {
     "09:30": async (world) =>
       assert.equal(
@@ -135,15 +138,7 @@ simulate(
   "of the rehearsals of a channel that is down, only the last one is sent",
   {
     ...WEEKLY,
-    config: {
-      ...CONFIG,
-      checks: {
-        "ops arrives": {
-          ...CONFIG.checks["ops arrives"],
-          parameters: { channel: "ops", cron: "@hourly", confirm_within: "3 hours" },
-        },
-      },
-    },
+    config: configOf({ cron: "@hourly", confirm_within: "3 hours" }),
     servers: { ops: "09:30 503, Tue 12:20 up" },
     actions: {
       "12:30": async (world) =>
@@ -187,18 +182,7 @@ simulate("a reload changes the channel: what proved the old one proves nothing",
   actions: {
     "10:30": confirm,
     "11:00": [
-      {
-        config: {
-          ...CONFIG,
-          checks: {
-            "ops arrives": {
-              ...CONFIG.checks["ops arrives"],
-              parameters: { channel: "pager", cron: "0 10 * * mon" },
-              notifications: ["ops"],
-            },
-          },
-        },
-      },
+      { config: configOf({ channel: "pager", cron: "0 10 * * mon" }, { notifications: ["ops"] }) },
       "reload",
     ],
     "11:30": async (world) => {
@@ -216,14 +200,8 @@ simulate("a reload changes the channel: what proved the old one proves nothing",
 simulate("only a POST request with the last token confirms", {
   ...WEEKLY,
   config: {
-    ...CONFIG,
+    ...configOf({ cron: "0 10 * * *" }),
     listen: { ...CONFIG.listen, token: "sesame-open-sesame", public: ["none"] },
-    checks: {
-      "ops arrives": {
-        ...CONFIG.checks["ops arrives"],
-        parameters: { channel: "ops", cron: "0 10 * * *" },
-      },
-    },
   },
   actions: {
     "10:30": async (world) => {
@@ -289,34 +267,18 @@ simulate("calls by cron send each rehearsal once, and their problems", {
   ...WEEKLY,
   mode: "cron",
   start: "2026-03-02 09:50",
-  config: {
-    ...CONFIG,
-    checks: {
-      "ops arrives": {
-        ...CONFIG.checks["ops arrives"],
-        parameters: { channel: "ops", cron: "0 10 * * mon", confirm_within: "1 hour" },
-      },
-    },
-  },
+  config: configOf({ cron: "0 10 * * mon", confirm_within: "1 hour" }),
   until: "11:25",
   expect: { ops: [`10:00-10:11 ${SENT}`], pager: ["11:00-11:21 problem ops arrives critical"] },
 });
 
 Deno.test("a kill between any two steps sends one rehearsal, and loses no confirmation", async () => {
-  const parameters = { channel: "ops", cron: "0 10 * * mon", confirm_within: "2 minutes" };
   const scenario: Scenario = {
     ...WEEKLY,
     start: "2026-03-02 09:58",
-    config: {
-      ...CONFIG,
-      checks: {
-        "ops arrives": {
-          ...CONFIG.checks["ops arrives"],
-          schedule: { regular_interval: "1 minute" },
-          parameters,
-        },
-      },
-    },
+    config: configOf({ cron: "0 10 * * mon", confirm_within: "2 minutes" }, {
+      schedule: { regular_interval: "1 minute" },
+    }),
     actions: {
       "10:05": async (world) => {
         const path = lastPath(world);

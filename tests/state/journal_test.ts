@@ -16,21 +16,11 @@ import {
 import type { Random } from "../../testing/random.ts";
 import { campaign, testRandom } from "../../testing/seed.ts";
 import { HOSTILE_TEXTS } from "./hostile.ts";
-import { NOW_MS } from "./records.ts";
+import { NOW_MS, OK_RUN } from "./records.ts";
 
 /** A run that is `ok` and like the one before, at a time from `NOW_MS` on. */
 function runAt(ms: number, fields: Partial<JournalRun> = {}): JournalRun {
-  return {
-    endedAtMs: NOW_MS + ms,
-    condition: "ok",
-    awaits: null,
-    isLate: false,
-    isAfterGap: false,
-    isInterrupted: false,
-    isDecisive: false,
-    output: "",
-    ...fields,
-  };
+  return { ...OK_RUN, endedAtMs: NOW_MS + ms, ...fields };
 }
 
 /** The rows of some runs, the blocks that left the record, and the number of bytes of all. */

@@ -93,6 +93,17 @@ export function recordOf(name: string, fields: Partial<CheckRecord> = {}): Check
   };
 }
 
+/** A run of a journal that is `ok` and like the one before. */
+export const OK_RUN: Omit<JournalRun, "endedAtMs"> = {
+  condition: "ok",
+  awaits: null,
+  isLate: false,
+  isAfterGap: false,
+  isInterrupted: false,
+  isDecisive: false,
+  output: "",
+};
+
 /** A run of a journal, `ok` unless given. */
 type RunFields = Partial<JournalRun> & Pick<JournalRun, "endedAtMs">;
 
@@ -104,16 +115,7 @@ export function journalOf(
   let journal = before;
   const blocks: JournalBlock[] = [];
   for (const run of runs) {
-    const fields = {
-      condition: "ok",
-      awaits: null,
-      isLate: false,
-      isAfterGap: false,
-      isInterrupted: false,
-      isDecisive: false,
-      output: "",
-    } as const;
-    const added = addRun(journal, { ...fields, ...run });
+    const added = addRun(journal, { ...OK_RUN, ...run });
     journal = added.journal;
     if (added.block !== null) blocks.push(added.block);
   }

@@ -9,7 +9,7 @@ import { journalRows } from "../../src/state/journal.ts";
 import { type Span, type SplitTime, splitTime } from "../../src/state/split_time.ts";
 import { toObjective } from "../../src/outputs/summary/objectives.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../src/shared/time_units.ts";
-import { journalOf } from "./records.ts";
+import { journalOf, OK_RUN } from "./records.ts";
 import { campaign, testRandom } from "../../testing/seed.ts";
 import type { Random } from "../../testing/random.ts";
 
@@ -228,16 +228,6 @@ Deno.test("splitTime() has the true uptime in its interval, of any target, excep
   assert.ok(outages > WORLDS / 4, `${outages} worlds had an outage`);
 });
 
-const OK: Omit<JournalRun, "endedAtMs"> = {
-  condition: "ok",
-  awaits: null,
-  isLate: false,
-  isAfterGap: false,
-  isInterrupted: false,
-  isDecisive: false,
-  output: "",
-};
-
 /** Results at some minutes, each with what is unusual about it. */
 function minutesOf(runs: readonly (Partial<JournalRun> & { readonly minute: number })[]): World {
   return {
@@ -246,7 +236,7 @@ function minutesOf(runs: readonly (Partial<JournalRun> & { readonly minute: numb
     untilMs: SINCE + 60 * MINUTE_MS,
     downs: [],
     maintenance: [],
-    runs: runs.map(({ minute, ...run }) => ({ ...OK, ...run, endedAtMs: SINCE + minute * MINUTE_MS })),
+    runs: runs.map(({ minute, ...run }) => ({ ...OK_RUN, ...run, endedAtMs: SINCE + minute * MINUTE_MS })),
   };
 }
 

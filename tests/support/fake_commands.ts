@@ -13,6 +13,12 @@ export interface FakeRun {
 
 const EXIT_CODES: readonly Condition[] = ["ok", "warning", "critical", "unknown"];
 
+/** How a command ends that exits by itself. */
+export function endOf(stdout: string, { code = 0, stderr = "" } = {}): ProcessEnd {
+  const captured = (text: string) => ({ text, truncated: false });
+  return { ended: "exited", code, stdout: captured(stdout), stderr: captured(stderr), leftovers: false };
+}
+
 /** Creates a system on a fake clock with fake commands by the name of the check; all four conditions are possible. */
 export function createProgramSystem(
   clock: FakeClock,
