@@ -1,5 +1,7 @@
 /** What a state knows about its reports to another monitor, and about the agents that report to it. */
+import type { LoadedConfig } from "../config/load.ts";
 import { isAgentCheck } from "../domain/agent_check.ts";
+import type { Condition } from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";
 import type { Reporting } from "../domain/reports.ts";
 import type { Store } from "../domain/store.ts";
@@ -38,6 +40,18 @@ export function describeReporting(
       : [`ignored there: ${firstItems(rejected.map(quote), NAMES_SHOWN).join(", ")}`],
   ];
   return `reports to another monitor: ${facts.join(", ")}${failure === null ? "" : `; ${failure}`}`;
+}
+
+/**
+ * Returns what the reports to another monitor add to the conditions of the checks: a warning if the last one failed.
+ *
+ * @param config `null` while it has errors
+ */
+export function reportingConditions(
+  reporting: ReportingStatus | null,
+  config: Pick<LoadedConfig, "reportTo"> | null,
+): readonly Condition[] {
+  return config?.reportTo === null || (reporting?.failure ?? null) === null ? [] : ["warning"];
 }
 
 export function reportingFields(reporting: ReportingStatus | null): unknown {

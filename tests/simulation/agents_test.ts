@@ -196,6 +196,18 @@ test("an agent that is silent is one problem, and its checks are unknown", async
   nas.service?.signal("SIGHUP");
   await world.advance(5 * MINUTE_MS);
   assert.match(await pair.printed(pair.hub, "status"), /no report since .* UTC; wrong key\? reports with/);
+  const plugin = await nas.run("status", "--format", "plugin");
+  assert.match(
+    plugin.stdout,
+    /^MONITOR WARNING - reports to another monitor: last one .* status 401.*; 3 checks ok \|/,
+  );
+  assert.deepEqual(
+    [plugin.code, JSON.parse(await pair.printed(nas, "status", "--format", "json")).condition],
+    [
+      1,
+      "warning",
+    ],
+  );
   write(KEY);
   nas.service?.signal("SIGHUP");
   await world.advance(5 * MINUTE_MS);

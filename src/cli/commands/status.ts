@@ -22,7 +22,7 @@ import {
 } from "../../engine/check_status.ts";
 import { isEverything, readSelection, selectActiveChecks } from "../open_config.ts";
 import { exitCodeOf, failRule } from "../exit_code.ts";
-import { describeReporting, readReporting } from "../../outputs/agents_status.ts";
+import { describeReporting, readReporting, reportingConditions } from "../../outputs/agents_status.ts";
 import { statusJson, type StatusSnapshot } from "../../outputs/json/status_json.ts";
 import {
   describeFoundCause,
@@ -149,11 +149,14 @@ async function showStatus(invocation: Invocation, system: System): Promise<numbe
   const { notRunning = null } = monitor ?? {};
   const context = { recordOf, inactive, silences, notRunning, nowMs };
   const statuses = checks.map((check) => statusOf(check, context));
+  const reporting = store === null ? null : await readReporting(store);
+  const ofReports = reportingConditions(reporting, known.config);
   const fails = failRule("warning");
   const conditions = [
     ...countedConditions(statuses),
     // Nothing repeats the runs of single calls.
     ...monitor?.notRunning ? ["unknown" as const] : [],
+    ...ofReports,
   ];
   const time = { nowMs, hasErrors: error !== null };
   if (format === "plugin") {
@@ -161,7 +164,11 @@ async function showStatus(invocation: Invocation, system: System): Promise<numbe
     const reason = statuses.length === 0 ? NO_ACTIVE_CHECK : null;
     const summary = { condition: highestSeverity(conditions), reason, unfinished: [] };
     const items = statuses.map((status) => toPluginItem(status, nowMs));
-    const report = { ...summary, items, counted: SHOWN_CONDITIONS, notes: monitorNotes(monitor, time) };
+    const notes = [
+      ...monitorNotes(monitor, time),
+      ...reporting === null || ofReports.length === 0 ? [] : [describeReporting(reporting, nowMs)],
+    ];
+    const report = { ...summary, items, counted: SHOWN_CONDITIONS, notes };
     system.stdout.write(renderPlugin(report, fails));
     return exitCodeOf(conditions, fails);
   }
@@ -169,7 +176,7 @@ async function showStatus(invocation: Invocation, system: System): Promise<numbe
     statuses,
     notifications,
     monitor,
-    reporting: store === null ? null : await readReporting(store),
+    reporting,
     causes: causesOf(statuses, known, nowMs),
     servedBy: null,
     configError: error?.message ?? null,

@@ -21,7 +21,7 @@ import { publicChange, publicChecks, publicStatus } from "../html_report/public_
 import { PageHistories, type PagePiece, PageRows } from "../html_report/page_rows.ts";
 import { pagePieces } from "../html_report/write_report.ts";
 import { causesIn, type FoundCause } from "../../engine/causes.ts";
-import { readReporting } from "../agents_status.ts";
+import { readReporting, reportingConditions } from "../agents_status.ts";
 import { presentCauses, runningChecks } from "../present_causes.ts";
 import { historyJson, readHistory } from "../json/history_json.ts";
 import type { ObjectiveResult } from "../summary/objectives.ts";
@@ -176,6 +176,11 @@ export class Views {
     const names = new Set(statuses.map(({ check }) => check.name));
     const isShown = (name: string | null): boolean =>
       !this.#isPublic && (this.#sources.isWhole || name === null || names.has(name));
+    const reporting = this.#isPublic ? null : await readReporting(store);
+    const conditions = [
+      ...countedConditions(statuses),
+      ...reportingConditions(reporting, this.#sources.config),
+    ];
     return statusJson({
       statuses,
       notifications: {
@@ -184,11 +189,11 @@ export class Views {
         silences: lastingSilences(silences, records).filter(({ check }) => isShown(check)),
       },
       monitor: await this.#monitor(),
-      reporting: this.#isPublic ? null : await readReporting(store),
+      reporting,
       causes: this.#causes(active),
       servedBy: this.#isPublic ? null : this.#sources.servedBy,
       configError: null,
-    }, highestSeverity(countedConditions(statuses)));
+    }, highestSeverity(conditions));
   }
 
   /** The common causes of checks; they are not public. */
