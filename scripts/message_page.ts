@@ -61,8 +61,8 @@ const BURNING: Notification = {
   occurrences: 1,
   problemBeganAtMs: PROBLEM.decidedAtMs,
   output:
-    "58.3 times too fast (down 3 min 30 s of 1 h): 11 h 20 min until the error budget of 99.9% in 30 d is " +
-    "used up; last result: status is 503, expected 200",
+    "error budget burns 58.3 times too fast (down 3 min 30 s of 1 h): 11 h 20 min until the error budget of " +
+    "99.9% in 30 d is used up; last result: status is 503, expected 200",
 };
 
 /** Returns the requests of a notification by kind. With `pageUrl`, the check has a description and a runbook. */

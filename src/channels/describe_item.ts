@@ -189,7 +189,7 @@ function sentence(
   const { notification, missedProblem } = item;
   if (item.isDigest === true) return cleanLine(notification.output, lengthMax);
   const { event } = notification;
-  const [what, output = notification.output] = isStandalone(event)
+  const [what, output = notification.output] = isStandalone(event) || event === "burning"
     ? [""]
     : event === "recovery"
     ? [` ${recoverySentence(item)}`, missedProblem?.output]
@@ -199,12 +199,11 @@ function sentence(
 }
 
 const SENTENCES: Readonly<
-  Record<Exclude<NotificationEvent, "recovery">, (item: MessageItem) => string>
+  Record<Exclude<NotificationEvent, "recovery" | "burning">, (item: MessageItem) => string>
 > = {
   problem: (item) => problemOf(item),
   change: (item) => problemOf(item, "now "),
   reminder: (item) => problemOf(item, "still ", ` after ${lasted(item.notification)}`),
-  burning: () => "burns its error budget",
 };
 
 function recoverySentence(item: MessageItem): string {

@@ -11,14 +11,7 @@ import { type Added, addReview, addRun, lastAwaits } from "../state/journal.ts";
 import { startOf } from "../state/retention.ts";
 import { addDuration, addMetricValues, judgeDurations, judgeMetrics } from "../condition/duration_rule.ts";
 import { occurrences } from "../condition/confirm.ts";
-import {
-  burnAfter,
-  burnPolicyOf,
-  describeBurn,
-  describeBurning,
-  type ObservedGap,
-  withTold,
-} from "../condition/burn.ts";
+import { burnAfter, burnPolicyOf, describeBurning, type ObservedGap, withTold } from "../condition/burn.ts";
 import { isUnreported } from "../condition/agreement.ts";
 import { agentCheckName, isReported } from "../domain/agent_check.ts";
 import type { Channel } from "../domain/channel.ts";
@@ -533,9 +526,8 @@ function withBurning(
   const { check, situation: { nowMs, newId, hostName } } = deciding;
   const { record } = concluded;
   const { confirmed, notified, burn, problemBeganAtMs, observed } = record.condition;
-  const policy = burnPolicyOf(check);
   const alert = burn?.alert ?? null;
-  if (policy === null || burn === undefined || alert === null || alert.isTold) return concluded;
+  if (burnPolicyOf(check) === null || burn === undefined || alert === null || alert.isTold) return concluded;
   const condition: ConditionState = { ...record.condition, burn: withTold(burn, alert) };
   if (hasProblem(record.condition) && notified === confirmed) {
     return { ...concluded, record: { ...record, condition } };
@@ -554,7 +546,7 @@ function withBurning(
     // Less than a problem that is confirmed as critical.
     condition: "warning",
     previous: confirmed,
-    output: [describeBurn(burn, alert, { objective: policy.objective, nowMs }), output]
+    output: [describeBurning(check, record.condition, nowMs), output]
       .filter((part) => part !== "").join("; last result: "),
     detail: record.last?.detail ?? "",
     problemBeganAtMs,

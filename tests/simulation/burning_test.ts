@@ -62,7 +62,7 @@ simulate("a target that flaps below the threshold sends no problem, and once tha
   finally: (_world, { messages }) =>
     assert.match(
       messages[0]?.items[0]?.output ?? "",
-      /^\d+\.\d times too fast \(down 2 min.* of 1 h\): .* until the error budget of 99\.9% in 30 d is used up; last result: refused$/,
+      /^error budget burns \d+\.\d times too fast \(down 2 min.* of 1 h\): .* until the error budget of 99\.9% in 30 d is used up; last result: refused$/,
     ),
 });
 
