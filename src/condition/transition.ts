@@ -68,6 +68,8 @@ export interface ObservedResult extends Circumstances {
   readonly condition: Condition;
   /** What is to come before a result counts; this one confirms no condition, but may end a problem. @default nothing */
   readonly awaits?: Awaited | undefined;
+  /** When the problem that it found began; a later time is that of the result. @default the time of the result */
+  readonly beganAtMs?: number | undefined;
   /** When a check that this one combines last recovered. @default never */
   readonly recoveredAtMs?: number | undefined;
   /** Whether the condition was no longer known before it, as `isAfterGap` of `check_status.ts` decides. @default false */
@@ -129,7 +131,7 @@ export function transition(
 }
 
 function counted(policy: ConditionPolicy, before: ConditionState, observed: ObservedResult): Transition {
-  const { condition, nowMs } = observed;
+  const { condition, nowMs, beganAtMs = nowMs } = observed;
   const state = afterGap(before, observed);
   const counters = count(state, condition);
   const recent = addResult(state.recent, condition, Math.max(policy.within ?? 0, FLAPPING_RESULTS));
@@ -148,7 +150,7 @@ function counted(policy: ConditionPolicy, before: ConditionState, observed: Obse
     flappingSinceMs: isFlapping ? state.flappingSinceMs ?? nowMs : null,
     observed: condition,
     observedAtMs: nowMs,
-    problemBeganAtMs: isFailing ? state.problemBeganAtMs ?? nowMs : null,
+    problemBeganAtMs: isFailing ? state.problemBeganAtMs ?? Math.min(beganAtMs, nowMs) : null,
   };
   const next = withNotified(seen, observed);
   const event = dueEvent(next);

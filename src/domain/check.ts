@@ -138,6 +138,8 @@ export interface CheckResult {
   readonly performanceData: string;
   /** The result does not count. One that awaits a job ends a problem older than another check's recovery. @default nothing */
   readonly awaits?: Awaited;
+  /** When the problem that it found began, if that was before the run; wall time. @default its end */
+  readonly beganAtMs?: number;
   /** When the last problem ended of a check that a group combines, if the group awaits others; 0: there was none. */
   readonly recoveredAtMs?: number;
   /** The contribution of each location; absent: it did not run at locations. */

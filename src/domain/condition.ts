@@ -148,8 +148,8 @@ export interface ConditionState {
   /** Time of the last result; `null` before the first. */
   readonly observedAtMs: number | null;
   /**
-   * The first check result that was not `ok` of the problem that is confirmed, or that may become confirmed; `null`
-   * while there is none. An `ok` in a confirmed problem does not end it, a recovery does.
+   * The first check result that was not `ok` of the problem that is confirmed, or that may become confirmed, or the
+   * earlier time at which the problem began by that result; `null` while there is none. An `ok` in a confirmed problem does not end it, a recovery does.
    */
   readonly problemBeganAtMs: number | null;
   /** The condition last notified, `ok` at first. While it differs from `confirmed`, a notification is suppressed. */

@@ -1,7 +1,7 @@
 /** What is known now about a check, from its record: its condition, that it is pending, or why it is not known. */
-import { agentCheckName, isReported } from "../domain/agent_check.ts";
+import { agentCheckName, isAgentCheck, isReported } from "../domain/agent_check.ts";
 import { quote } from "../shared/text.ts";
-import { dueEvent, initialState, recoveredAtMs } from "../condition/condition_state.ts";
+import { dueEvent, hasProblem, initialState, recoveredAtMs } from "../condition/condition_state.ts";
 import type { Check } from "../domain/check.ts";
 import type { KnownCondition, ResultState } from "../domain/check_kind.ts";
 import { type Condition, countedAs, severity, type ShownCondition } from "../domain/condition.ts";
@@ -104,6 +104,13 @@ export function statusOf(
     nowMs,
   }).flat();
   return { ...common, condition, state, waitsFor };
+}
+
+/** Returns since when a confirmed condition lasts: that an agent is silent since its last report; `null` if unknown. */
+export function lastsSinceMs({ check, record }: Pick<CheckStatus, "check" | "record">): number | null {
+  const { confirmed = null, confirmedSinceMs = null, problemBeganAtMs = null } = record?.condition ?? {};
+  const isSilent = isAgentCheck(check) && hasProblem({ confirmed });
+  return isSilent || confirmed === null ? problemBeganAtMs : confirmedSinceMs;
 }
 
 /** Returns the conditions that count for all of some checks: without any, nothing is known. */

@@ -194,11 +194,11 @@ function recordRun(
   const { nowMs } = situation;
   const { result, ...histories } = withLimits(before, run.result, nowMs);
   const { isInterrupted } = run;
-  const { condition, output, awaits, recoveredAtMs, isSilent, isLate = false } = result;
+  const { condition, output, awaits, beganAtMs, recoveredAtMs, isSilent, isLate = false } = result;
   const isAfterGap = isSilent || run.isAfterGap;
   const { state, occurrences, change, verdict } = transition(check, before.condition, {
     ...circumstances,
-    ...{ condition, awaits, recoveredAtMs, isAfterGap, isInterrupted },
+    ...{ condition, awaits, beganAtMs, recoveredAtMs, isAfterGap, isInterrupted },
   });
   const isActing = awaits === undefined && isActionDue(check, state, circumstances);
   const judged = { ...run, result };

@@ -267,7 +267,8 @@ export class AgentReports implements ReportLog {
             ? "; wrong key? reports with the key of no agent were rejected since"
             : ""),
       );
-      return isSilent ? { ...result, condition: "critical" } : awaiting(result.output);
+      if (!isSilent) return awaiting(result.output);
+      return { ...result, condition: "critical", ...!Number.isNaN(lastMs) && { beganAtMs: lastMs } };
     }
     const isMissing = contact !== null && !isSilent && this.#isMissing(check, contact);
     if (!isMissing) return awaiting(`agent ${quote(agent)} has not reported it yet`);

@@ -177,7 +177,14 @@ test("an agent that is silent is one problem, and its checks are unknown", async
   );
   await world.advance(8 * MINUTE_MS);
   assert.deepEqual(hook.events(), [`${AGENT} problem`]);
-  assert.match(hook.posts[0]?.output ?? "", /^no report since 2026-03-02 08:0/);
+  const [, day, time] = /^no report since (2026-03-02) (08:04:\d\d) UTC/.exec(hook.posts[0]?.output ?? "") ??
+    [];
+  assert.equal(hook.posts[0]?.problem_began_at.slice(0, 19), `${day}T${time}`);
+  assert.match(
+    await pair.printed(pair.hub, "why", AGENT),
+    new RegExp(`^${AGENT}: critical since ${day} ${time} UTC`),
+  );
+  assert.match(await pair.printed(pair.hub, "status"), new RegExp(`CRITICAL *${AGENT} *11 min `));
   assert.deepEqual(await pair.conditions(), {
     web: "unknown",
     db: "unknown",

@@ -11,6 +11,7 @@ export interface Posted {
   readonly event: string;
   readonly condition: string;
   readonly output: string;
+  readonly problem_began_at: string;
   readonly missed_problem: { readonly id: string; readonly output: string } | null;
 }
 

@@ -18,6 +18,7 @@ import {
   describeStatus,
   inactiveNames,
   knownNotified,
+  lastsSinceMs,
   statusOf,
 } from "../../engine/check_status.ts";
 import { isEverything, readSelection, selectActiveChecks } from "../open_config.ts";
@@ -284,8 +285,7 @@ function toRow(status: CheckStatus, options: PrettyOptions): TableRow {
   const { nowMs, colors, detailed } = options;
   const { check, record, condition, state } = status;
   const last = record?.last ?? null;
-  const { confirmedSinceMs = null, problemBeganAtMs = null } = record?.condition ?? {};
-  const sinceMs = last === null || state !== "current" ? null : confirmedSinceMs ?? problemBeganAtMs;
+  const sinceMs = last === null || state !== "current" ? null : lastsSinceMs(status);
   return {
     word: condition.toUpperCase(),
     paint: conditionPaints(colors)[condition],

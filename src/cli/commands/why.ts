@@ -3,7 +3,7 @@ import { actionTitle, describeRun } from "../../condition/action.ts";
 import { describeBurning } from "../../condition/burn.ts";
 import { describeDurationRule, describeMetricRules } from "../../condition/duration_rule.ts";
 import type { ActionRun, BurnAlert } from "../../domain/condition.ts";
-import { unconfirmedOf } from "../../engine/check_status.ts";
+import { lastsSinceMs, unconfirmedOf } from "../../engine/check_status.ts";
 import { deliveryFields, describeDelivery } from "../../outputs/outbox_status.ts";
 import { describeFoundCause, foundCauseFields } from "../../outputs/present_causes.ts";
 import { gatherWhy, type Why } from "../../outputs/why/gather_why.ts";
@@ -146,7 +146,7 @@ function chooseChannel(channels: Why["channels"], name: string): Why["channels"]
 function whyText(why: Why, timeZone: string): string {
   const { check, record, known, channels, nowMs, isPast } = why;
   const stale = describeUnknown(why, timeZone);
-  const since = record?.condition.confirmedSinceMs ?? null;
+  const since = lastsSinceMs(why);
   const unconfirmed = record === null ? null : unconfirmedOf(check, record);
   const last = record?.last ?? null;
   const options = { ...why, timeZone, whenDecided: describeDecision(why) };

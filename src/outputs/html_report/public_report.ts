@@ -1,4 +1,4 @@
-import type { CheckStatus, ShownCheck } from "../../engine/check_status.ts";
+import { type CheckStatus, lastsSinceMs, type ShownCheck } from "../../engine/check_status.ts";
 import type { ConditionChange, KeptResult } from "../../domain/store.ts";
 import { type ConditionState, mostUrgentFirst, type ShownCondition } from "../../domain/condition.ts";
 import type { Page } from "../../domain/generated/config.ts";
@@ -104,7 +104,7 @@ export function publicPage(snapshot: ReportSnapshot): PublicPage {
 }
 
 function toService(status: PageCheck): PublicService {
-  const { check: { title, name }, record, days, spans } = status;
+  const { check: { title, name }, days, spans } = status;
   const span = spans.at(-1);
   const state = stateOf(status);
   const hasProblem = state === "degraded" || state === "outage";
@@ -115,7 +115,7 @@ function toService(status: PageCheck): PublicService {
     changeMs: state === "maintenance"
       ? status.maintenance?.untilMs ?? null
       : hasProblem
-      ? record?.condition.confirmedSinceMs ?? null
+      ? lastsSinceMs(status)
       : null,
     // Runs that were not confirmed are no problem of the service, and leave its state open.
     days: days.map(({ highest }) => ({

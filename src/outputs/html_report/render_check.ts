@@ -4,7 +4,7 @@ import { describeDuration } from "../../domain/duration.ts";
 import type { ConditionChange } from "../../domain/store.ts";
 import { DAY_MS, durationText, HOUR_MS, MINUTE_MS } from "../../shared/time_units.ts";
 import { describeFaults, describeObserved, describeRunCounts, percent } from "../../state/availability.ts";
-import { describeStatus } from "../../engine/check_status.ts";
+import { describeStatus, lastsSinceMs } from "../../engine/check_status.ts";
 import type { OpenWindow } from "../../engine/maintenance_windows.ts";
 import { durationOf, fieldWord, fieldWordsOf, isFound, NO_FILTER, shareOf } from "./page_filter.ts";
 import { type PageScale, renderBars, renderStrips, STROKE_CLASSES } from "./strips.ts";
@@ -107,11 +107,10 @@ export function rowId(name: string): string {
 
 /** Returns a short note: the duration of a problem, maintenance, and silences. */
 function renderLasting(
-  { record, state, condition, maintenance, isSilenced }: PageCheck,
+  { check, record, state, condition, maintenance, isSilenced }: PageCheck,
   nowMs: number,
 ): string {
-  const { confirmedSinceMs, problemBeganAtMs } = record?.condition ?? {};
-  const sinceMs = confirmedSinceMs ?? problemBeganAtMs ?? null;
+  const sinceMs = lastsSinceMs({ check, record });
   const isLasting = state === "current" && condition !== "ok" && sinceMs !== null;
   return [
     ...isLasting ? [describeDuration(roughly(Math.max(0, nowMs - sinceMs)))] : [],
@@ -188,12 +187,12 @@ function renderWords(status: PageCheck, options: ItemOptions): Markup {
 }
 
 function renderSince(
-  { record, state, condition }: PageCheck,
+  { check, record, state, condition }: PageCheck,
   { time, snapshot: { nowMs } }: ItemOptions,
 ): Markup {
   if (record === null || record.last === null) return markup``;
   if (state !== "current") return markup`, last run ${time(record.last.startedAtMs)}`;
-  const sinceMs = record.condition.confirmedSinceMs ?? record.condition.problemBeganAtMs;
+  const sinceMs = lastsSinceMs({ check, record });
   if (sinceMs === null) return markup``;
   const lasted = condition === "ok" ? "" : `, for ${describeDuration(Math.max(0, nowMs - sinceMs))}`;
   return markup` since ${time(sinceMs)}${lasted}`;
