@@ -5,10 +5,11 @@ import { describeDuration } from "../domain/duration.ts";
 import { ControlSocketError } from "../domain/http_servers.ts";
 import { describeNotRunning, type MonitorRun, type NotRunning } from "../domain/monitor_run.ts";
 import type { CheckRecord, Store } from "../domain/store.ts";
-import { isLiveMember } from "../domain/membership.ts";
+import { DEAD_AFTER_MS, isLiveMember, type MemberStatus } from "../domain/membership.ts";
 import type { System } from "../domain/system.ts";
 import { describeMember, locationStatuses, type MonitorStatus } from "../outputs/json/monitor_fields.ts";
 import { readServices } from "../state/read_store.ts";
+import { pause } from "../shared/deadline.ts";
 import { timeText } from "../shared/local_time.ts";
 import { jsonText } from "../shared/text.ts";
 import type { ControlRequest, ControlResponse } from "./check/control.ts";
@@ -34,7 +35,7 @@ export async function readMonitorStatus(
 ): Promise<MonitorStatus | null> {
   const run = await store?.monitorRun() ?? null;
   if (store === null || run === null) return null;
-  const members = await readServices(store);
+  const members = await readMembers(store, run, system);
   const state = members?.some(isLiveMember) === true
     ? "running"
     : await stateOf(run, { place, members, records, system });
@@ -43,6 +44,25 @@ export async function readMonitorStatus(
   const notRunning = state === "running" || state === "cron" ? null : { state, sinceMs };
   return { state, notRunning, run, config: await compareConfig(run, config, system), members, locations };
 }
+
+/**
+ * Reads the members that run checks, or died. While none seems to be live, it waits for a heartbeat as long as a live one
+ * needs at most: they send none while the database is away, and it may have returned just now.
+ */
+async function readMembers(
+  store: Store,
+  { ended }: MonitorRun,
+  { clock }: Pick<System, "clock">,
+): Promise<readonly MemberStatus[] | null> {
+  for (let leftMs = DEAD_AFTER_MS;; leftMs -= AGAIN_MS) {
+    const members = await readServices(store);
+    const isSettled = ended !== null || members === null || members.length === 0;
+    if (isSettled || leftMs <= 0 || members.some(isLiveMember)) return members;
+    await pause(clock, AGAIN_MS);
+  }
+}
+
+const AGAIN_MS = 500;
 
 async function stateOf(
   run: MonitorRun,

@@ -571,6 +571,7 @@ test(
     server.kill();
     await world.advance(MINUTE_MS);
     server.start();
+    assert.match(await pair.printed(pair.hub, "status"), /monitor running for/, "before any heartbeat");
     await world.advance(MINUTE_MS);
     assert.deepEqual(await pair.conditions(), { web: "ok", db: "ok", disk: "ok", [AGENT]: "ok" });
     assert.deepEqual(hook.events(), [`${AGENT} problem`, `${AGENT} recovery`]);
