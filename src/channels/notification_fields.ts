@@ -18,7 +18,7 @@ interface NotificationFields extends
   readonly cause?: string;
 }
 
-export function notificationFields(notification: Notification): NotificationFields {
+export function notificationFields(notification: Notification, timeZone?: string): NotificationFields {
   const { id, check, title, event, condition, previous, output, detail } = notification;
   return {
     ...{ id, check, title, event, condition, previous, output, detail },
@@ -30,7 +30,7 @@ export function notificationFields(notification: Notification): NotificationFiel
     acknowledged: notification.acknowledged,
     flapping: notification.flapping,
     dependents: notification.dependents,
-    ...notification.cause !== undefined && { cause: describeCause(notification.cause) },
+    ...notification.cause !== undefined && { cause: describeCause(notification.cause, timeZone) },
   };
 }
 
@@ -78,7 +78,7 @@ export function itemFields(
   const { summary } = item.notification;
   const share = Math.floor(SHARED_LENGTH_MAX / 2 / itemCount);
   const bounded = (notification: Notification): NotificationFields => ({
-    ...notificationFields(notification),
+    ...notificationFields(notification, item.timeZone),
     output: truncate(notification.output, Math.min(ITEM_TEXT_MAX.output, share)),
     detail: truncate(notification.detail, Math.min(ITEM_TEXT_MAX.detail, share)),
   });

@@ -43,7 +43,7 @@ export async function observeFileTimestamp(
   return await observeFileSystem(check, context, async (signal) => {
     const found = await findFile(parameters, { files, timeoutMs, signal });
     // Read after the response: on a slow file system, the file may have changed after the request.
-    return evaluateFound(found, { parameters, nowMs: clock.wallMs() });
+    return evaluateFound(found, { parameters, timeZone: context.timeZone, nowMs: clock.wallMs() });
   });
 }
 
@@ -98,6 +98,8 @@ async function statIfThere(path: string, { files, timeoutMs }: Omit<FindOptions,
 
 interface EvaluateOptions {
   readonly parameters: FileTimestampParameters;
+  /** Of times in the output. */
+  readonly timeZone: string | undefined;
   readonly nowMs: number;
 }
 
@@ -124,14 +126,17 @@ function evaluateFound({ facts, name, count }: Found, options: EvaluateOptions):
   };
 }
 
-function evaluateFacts({ modifiedAtMs }: FileFacts, { parameters, nowMs }: EvaluateOptions): CheckResult {
+function evaluateFacts(
+  { modifiedAtMs }: FileFacts,
+  { parameters, timeZone, nowMs }: EvaluateOptions,
+): CheckResult {
   if (modifiedAtMs === null) return unreadable(parameters.path, "its file system keeps no modification time");
   // The sum makes 0 of -0.
   const ageSeconds = Math.trunc((nowMs - modifiedAtMs) / 1000) + 0;
   const metrics = { age_seconds: ageSeconds };
   const ageMs = ageSeconds * 1000;
   if (ageMs < 0) {
-    const output = `changed at ${timeText(modifiedAtMs)}, in the future`;
+    const output = `changed at ${timeText(modifiedAtMs, timeZone)}, in the future`;
     return checkResult(parameters.conditionOnImplausible, output, metrics);
   }
   const { warningAgeMs, criticalAgeMs } = parameters;
@@ -143,7 +148,7 @@ function evaluateFacts({ modifiedAtMs }: FileFacts, { parameters, nowMs }: Evalu
   }[condition];
   // A time, since an age would be wrong by the time that the output is read.
   const after = Object.entries(limits).map(([name, limit]) => `, ${name} after ${exactDuration(limit)}`);
-  return checkResult(condition, `changed at ${timeText(modifiedAtMs)}${after.join("")}`, metrics);
+  return checkResult(condition, `changed at ${timeText(modifiedAtMs, timeZone)}${after.join("")}`, metrics);
 }
 
 function findWarnings({ parameters: { warningAgeMs, criticalAgeMs } }: CheckOf<"file_timestamp">) {

@@ -41,9 +41,12 @@ async function observeJob(check: CheckOf<"job">, context: ObserveContext) {
   context.signal.throwIfAborted();
   const nowMs = context.system.clock.wallMs();
   const facts = await recallRuns(check.name, nowMs, context);
-  return "condition" in facts
-    ? facts
-    : evaluate(facts, { parameters: check.parameters, times: check.jobTimes, nowMs });
+  return "condition" in facts ? facts : evaluate(facts, {
+    parameters: check.parameters,
+    times: check.jobTimes,
+    timeZone: context.timeZone,
+    nowMs,
+  });
 }
 
 /** Returns what the state has of the runs of a job; a result: why it is not known. */
@@ -66,6 +69,8 @@ export async function recallRuns(
 interface EvaluateOptions {
   readonly times: CronTimes | undefined;
   readonly parameters: JobParameters;
+  /** Of times in the output. */
+  readonly timeZone: string | undefined;
   readonly nowMs: number;
 }
 
@@ -89,12 +94,12 @@ function evaluate(facts: JobFacts, options: EvaluateOptions): CheckResult {
   };
 }
 
-function failures(last: EndedJobRun | null, { parameters }: EvaluateOptions): Fault[] {
+function failures(last: EndedJobRun | null, { parameters, timeZone }: EvaluateOptions): Fault[] {
   if (last === null || last.end.exitCode === 0) return [];
   const { end } = last;
   const printed = truncate(wholeLastLine(end.output).trim(), LINE_LENGTH_MAX);
   const manner = MANNERS[end.how](end);
-  const text = `failed at ${timeText(end.atMs)}${manner}${printed === "" ? "" : `: ${printed}`}`;
+  const text = `failed at ${timeText(end.atMs, timeZone)}${manner}${printed === "" ? "" : `: ${printed}`}`;
   return [{ condition: parameters.conditionOnFailure, text }];
 }
 
@@ -127,22 +132,23 @@ function expectedAtMs({ sinceMs, last, inProgress }: JobFacts, options: Evaluate
 
 function findLateRun(facts: JobFacts, options: EvaluateOptions): Fault[] {
   const { sinceMs, last, inProgress } = facts;
-  const { parameters: { expectedEveryMs, graceMs, conditionOnOverdue }, times, nowMs } = options;
+  const { parameters: { expectedEveryMs, graceMs, conditionOnOverdue }, times, timeZone, nowMs } = options;
   const agoMs = nowMs - (last?.end.atMs ?? sinceMs);
   if (agoMs < -FUTURE_MS_MAX) {
-    const text = `last ended at ${timeText(nowMs - agoMs)}, in the future, so the clock was set back; ` +
+    const text =
+      `last ended at ${timeText(nowMs - agoMs, timeZone)}, in the future, so the clock was set back; ` +
       "wait for the next run";
     return [{ condition: "unknown", text }];
   }
   const dueMs = expectedAtMs(facts, options);
   if (nowMs <= dueMs + graceMs) return [];
   const heard = last === null
-    ? `no run has ended since the check began at ${timeText(sinceMs)}`
-    : `last ended at ${timeText(last.end.atMs)}`;
+    ? `no run has ended since the check began at ${timeText(sinceMs, timeZone)}`
+    : `last ended at ${timeText(last.end.atMs, timeZone)}`;
   const [begun] = inProgress;
   const state = begun === undefined
     ? ""
-    : `, one started at ${timeText(begun.startedAtMs)} and is still running or died`;
+    : `, one started at ${timeText(begun.startedAtMs, timeZone)} and is still running or died`;
   const expected = times === undefined
     ? `every ${exactDuration(expectedEveryMs ?? NaN)}`
     : `at ${timeText(dueMs, times.timeZone)} by "${times.expression}"`;
@@ -150,17 +156,26 @@ function findLateRun(facts: JobFacts, options: EvaluateOptions): Fault[] {
   return [{ condition: conditionOnOverdue, text }];
 }
 
-function* longRuns({ last, inProgress }: JobFacts, { parameters, nowMs }: EvaluateOptions): Generator<Fault> {
+function* longRuns(
+  { last, inProgress }: JobFacts,
+  { parameters, timeZone, nowMs }: EvaluateOptions,
+): Generator<Fault> {
   const { durationMaxMs: maxMs, conditionOnLongRun: condition } = parameters;
   if (maxMs === undefined) return;
   const expected = `at most ${exactDuration(maxMs)} expected`;
   const [begun] = inProgress;
   if (begun !== undefined && nowMs - begun.startedAtMs > maxMs) {
-    yield { condition, text: `running since ${timeText(begun.startedAtMs)}, ${expected}, unless it died` };
+    yield {
+      condition,
+      text: `running since ${timeText(begun.startedAtMs, timeZone)}, ${expected}, unless it died`,
+    };
   }
   if (last !== null && last.end.durationMs !== null && last.end.durationMs > maxMs) {
     const took = justOver(last.end.durationMs, maxMs);
-    yield { condition, text: `the run that ended at ${timeText(last.end.atMs)} took ${took}, ${expected}` };
+    yield {
+      condition,
+      text: `the run that ended at ${timeText(last.end.atMs, timeZone)} took ${took}, ${expected}`,
+    };
   }
 }
 
@@ -172,10 +187,11 @@ function justOver(durationMs: number, maxMs: number): string {
 
 function describeWell(facts: JobFacts, options: EvaluateOptions) {
   const { last, inProgress } = facts;
-  const running = describeRunning(inProgress);
+  const { timeZone } = options;
+  const running = describeRunning(inProgress, timeZone);
   if (last !== null) {
     const { end } = last;
-    const when = `at ${timeText(end.atMs)}`;
+    const when = `at ${timeText(end.atMs, timeZone)}`;
     const said = end.how === "noted"
       ? `recorded as successful ${when}${afterDuration(end)}`
       : `ended ${when} with exit code ${end.exitCode}${afterDuration(end)}`;
@@ -183,14 +199,14 @@ function describeWell(facts: JobFacts, options: EvaluateOptions) {
   }
   if (running !== "") return `${running}, none has ended yet`;
   const untilMs = expectedAtMs(facts, options);
-  const until = timeText(untilMs, options.times?.timeZone);
+  const until = timeText(untilMs, options.times?.timeZone ?? timeZone);
   return `no run yet, the first one ${untilMs > options.nowMs ? "is" : "was"} expected by ${until}`;
 }
 
-function describeRunning(inProgress: readonly JobRun[]): string {
+function describeRunning(inProgress: readonly JobRun[], timeZone: string | undefined): string {
   const [oldest] = inProgress;
   if (oldest === undefined) return "";
-  const since = `since ${timeText(oldest.startedAtMs)}`;
+  const since = `since ${timeText(oldest.startedAtMs, timeZone)}`;
   return inProgress.length === 1
     ? `running ${since}`
     : `${inProgress.length} runs in progress, the longest ${since}`;

@@ -7,7 +7,7 @@ import { playTape, recordWorld, type Tape } from "./tape.ts";
 import { VirtualClock } from "./virtual_clock.ts";
 
 export interface ProveOptions
-  extends Pick<RunOptions, "system" | "jobs" | "memoryOf" | "directory" | "redact" | "signal"> {
+  extends Pick<RunOptions, "system" | "jobs" | "memoryOf" | "directory" | "timeZone" | "redact" | "signal"> {
   /** Resolves once everything has run that can run at once. */
   settle(): Promise<void>;
 }

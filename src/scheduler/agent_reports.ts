@@ -20,6 +20,8 @@ import type { Scheduler } from "./scheduler.ts";
 interface AgentConfig {
   readonly agents: Readonly<Record<string, Agent>>;
   readonly checks: readonly Check[];
+  /** The time zone of times in outputs. @default UTC */
+  timeZone?(): string;
 }
 
 interface AgentReportsOptions {
@@ -254,15 +256,16 @@ export class AgentReports implements ReportLog {
     const contact = this.#contacts.get(agent) ?? null;
     if (!this.#permitted.has(agent)) return awaiting(`${quote(agent)} is no agent of the config`);
     const isSilent = this.#isSilent(agent);
+    const { timeZone } = this.#shown(agent);
     if (isAgentCheck(check)) {
       if (contact !== null && !isSilent) {
         return this.#isHeard(contact)
-          ? describeContact(contact, this.#silentAtMs(agent))
-          : describeUnheard(contact);
+          ? describeContact(contact, this.#shown(agent))
+          : describeUnheard(contact, this.#shown(agent));
       }
       const lastMs = this.#heard.get(agent)?.wallMs ?? Number(this.#recordOf(check.name).last?.memory ?? NaN);
       const result = unknownResult(
-        (Number.isNaN(lastMs) ? "no report yet" : `no report since ${timeText(lastMs)}`) +
+        (Number.isNaN(lastMs) ? "no report yet" : `no report since ${timeText(lastMs, timeZone)}`) +
           (this.#rejectedMs > (this.#heard.get(agent)?.awakeMs ?? 0)
             ? "; wrong key? reports with the key of no agent were rejected since"
             : ""),
@@ -275,7 +278,9 @@ export class AgentReports implements ReportLog {
     const { last } = this.#recordOf(check.name);
     const missing = last?.report === undefined
       ? `agent ${quote(agent)} never reported it`
-      : `no result from agent ${quote(agent)} since ${timeText(Number(last.memory ?? last.startedAtMs))}`;
+      : `no result from agent ${quote(agent)} since ${
+        timeText(Number(last.memory ?? last.startedAtMs), timeZone)
+      }`;
     return unknownResult(`${missing}, although it reports others`);
   }
 
@@ -331,7 +336,7 @@ export class AgentReports implements ReportLog {
     const { last } = record;
     const contact = this.#contacts.get(agent);
     if (contact === undefined || last?.condition !== "ok") return;
-    const { output, metrics, memory } = describeContact(contact, this.#silentAtMs(agent));
+    const { output, metrics, memory } = describeContact(contact, this.#shown(agent));
     this.#options.repository.keep(bareUpdate({ ...record, last: { ...last, output, metrics, memory } }));
   }
 
@@ -363,6 +368,10 @@ export class AgentReports implements ReportLog {
     const quietMs = this.#awakeMs - (this.#heard.get(agent)?.awakeMs ?? 0);
     const { silentAfterMs = 0 } = this.#config.agents[agent] ?? {};
     return quietMs > QUIET_MS ? this.#options.clock.wallMs() + silentAfterMs - quietMs : null;
+  }
+
+  #shown(agent: string): ShownTimes {
+    return { silentAtMs: this.#silentAtMs(agent), timeZone: this.#config.timeZone?.() };
   }
 
   #recordOf(name: string): ReturnType<StateRepository["recordOf"]> {
@@ -430,14 +439,22 @@ function awaiting(output: string): CheckResult {
   return { ...unknownResult(output), awaits: "report" };
 }
 
+interface ShownTimes {
+  /** When the quiet agent counts as silent; `null`: it reports. */
+  readonly silentAtMs: number | null;
+  readonly timeZone: string | undefined;
+}
+
 function describeContact(
   { wallMs, waiting, dropped, rejected }: Contact,
-  silentAtMs: number | null,
+  { silentAtMs, timeZone }: ShownTimes,
 ): CheckResult & { readonly memory: string } {
   const facts = [
     silentAtMs === null
-      ? `last report at ${timeText(wallMs)}`
-      : `no report since ${timeText(wallMs)}, counts as silent at ${timeText(silentAtMs)}`,
+      ? `last report at ${timeText(wallMs, timeZone)}`
+      : `no report since ${timeText(wallMs, timeZone)}, counts as silent at ${
+        timeText(silentAtMs, timeZone)
+      }`,
     ...waiting === 0 ? [] : [`${counted(waiting, "result")} waiting there`],
     ...dropped === 0 ? [] : [`${counted(dropped, "result")} dropped there`],
     ...rejected.length === 0 ? [] : [`ignored: ${listed(rejected)}`],
@@ -447,8 +464,10 @@ function describeContact(
 }
 
 /** A report that awaits others is stored, so that all members know that its agent may be dead. */
-function describeUnheard({ wallMs }: Contact): CheckResult {
-  const output = `last report at ${timeText(wallMs)}; since then, none could be received for a time`;
+function describeUnheard({ wallMs }: Contact, { timeZone }: ShownTimes): CheckResult {
+  const output = `last report at ${
+    timeText(wallMs, timeZone)
+  }; since then, none could be received for a time`;
   return { ...unknownResult(output), awaits: "checks" };
 }
 

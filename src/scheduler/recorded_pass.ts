@@ -36,7 +36,15 @@ import { AttributeObserver, lastAttributes } from "./attributes.ts";
 interface RecordedPassOptions extends
   Pick<
     PassOptions,
-    "system" | "directory" | "limiters" | "redact" | "runner" | "signal" | "connectivity" | "steps"
+    | "system"
+    | "directory"
+    | "timeZone"
+    | "limiters"
+    | "redact"
+    | "runner"
+    | "signal"
+    | "connectivity"
+    | "steps"
   > {
   readonly active: readonly Check[];
   readonly repository: StateRepository;

@@ -63,6 +63,8 @@ export interface RunOptions {
   memoryOf?(check: string): string | null;
   /** That of the config, absolute. */
   readonly directory: string;
+  /** The time zone of times in outputs. @default UTC */
+  readonly timeZone?: string | undefined;
   /** Ends early: running checks are ended, waiting ones do not start. */
   readonly signal: AbortSignal;
   /** Notes what runs depend on. @default that is not noted */
@@ -188,6 +190,7 @@ export async function runCheck(check: Check, options: RunOptions): Promise<Resul
     ...options.memoryOf !== undefined && { memory: options.memoryOf(check.name) },
     hide: (secrets) => void ownSecrets.push(...secrets),
     directory,
+    timeZone: options.timeZone,
     signal,
   };
   const observed = check.lack === undefined

@@ -63,6 +63,8 @@ export interface ScheduledConfig {
   readonly commonCauses?: boolean;
   /** Absolute. */
   readonly directory: string;
+  /** The time zone of times in outputs. @default UTC */
+  readonly timeZone?: string;
   readonly redact: Redact;
 }
 
@@ -599,7 +601,7 @@ export class Scheduler {
   }
 
   #commonTo(
-    { directory, redact, connectivity = null, commonCauses = false }: ScheduledConfig,
+    { directory, timeZone, redact, connectivity = null, commonCauses = false }: ScheduledConfig,
   ): Omit<RunOptions, "signal"> {
     return {
       system: withoutSecrets(this.#options.system, redact),
@@ -618,6 +620,7 @@ export class Scheduler {
       traceOf: (check) => mayConfirmProblem(check, this.#recordOf(check.name)) ? "brief" : null,
       steps: this.#options.steps,
       directory,
+      timeZone,
       redact,
     };
   }

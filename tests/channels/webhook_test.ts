@@ -74,8 +74,9 @@ async function receivedOf(
 
 Deno.test("webhookKind posts the notifications as JSON with an id for dropping the duplicate", async () => {
   const missed = makeNotification({ id: "report-0" });
+  const cause = { checks: 4, sinceMs: Date.UTC(2026, 0, 31, 9, 58), text: "all connect to 192.0.2.7" };
   const message = makeMessage([
-    makeItem({ output: "it's down", detail: "line 1\nline 2" }),
+    { ...makeItem({ output: "it's down", detail: "line 1\nline 2", cause }), timeZone: "Europe/Zurich" },
     makeItem({ id: "report-2", check: "db", title: null, event: "recovery", condition: "ok" }, missed),
   ]);
   const { posted: [posted], findings } = await received({}, { message });
@@ -107,6 +108,7 @@ Deno.test("webhookKind posts the notifications as JSON with an id for dropping t
       {
         ...{ ...report, ...rest, id: "report-1", output: "it's down", detail: "line 1\nline 2" },
         headline: "Website is critical: it's down",
+        cause: "4 checks fail since 2026-01-31 10:58:00 +01:00: all connect to 192.0.2.7",
         missed_problem: null,
       },
       {

@@ -84,10 +84,10 @@ Deno.test("fileTimestampKind reads the newest file of a pattern, its size and th
     no directory | newestOf=* path=${path}/db-1.gz | \\
       warning: "${path}/db-1.gz" does not exist: a directory of this path is a file`;
   await testTable(t, table, async (_, parameters, expected, metrics) => {
-    const observed = await observe({ path, ...fieldsOf<object>(parameters) });
+    const observed = await observe({ path, ...fieldsOf<object>(parameters) }, { timeZone: "Asia/Tokyo" });
     strictEqual(
       `${observed.condition}: ${observed.output}`,
-      expected.replace("AT", "changed at 2020-06-01 11:30:00 UTC"),
+      expected.replace("AT", "changed at 2020-06-01 20:30:00 +09:00"),
     );
     deepStrictEqual(observed.metrics, fieldsOf(metrics));
   });
@@ -223,6 +223,7 @@ interface ObserveOptions {
   readonly clock?: ReturnType<typeof createFakeClock>;
   readonly files?: Partial<Files>;
   readonly signal?: AbortSignal;
+  readonly timeZone?: string;
 }
 
 async function observe(
@@ -232,10 +233,11 @@ async function observe(
     clock = createFakeClock(nowMs),
     files = {},
     signal = new AbortController().signal,
+    timeZone,
   }: ObserveOptions = {},
 ): Promise<CheckResult> {
   const system = { clock, files: { ...createFiles(createRealClock()), ...files } };
-  return await fileTimestampKind.observe(check(parameters), contextOf({ system, signal }));
+  return await fileTimestampKind.observe(check(parameters), contextOf({ system, signal, timeZone }));
 }
 
 function check(parameters: Partial<FileTimestampParameters>): CheckOf<"file_timestamp"> {

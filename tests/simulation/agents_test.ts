@@ -42,6 +42,7 @@ class Pair implements Disposable {
     if (shared !== null) Object.defineProperty(host, "machine", { get: () => random.pick(this.hubs) });
     for (const machine of this.hubs) {
       this.write(machine, {
+        time_zone: "Europe/Zurich",
         listen: { address: "127.0.0.1:9797" },
         agents: { nas: { key: KEY, checks: NAMES } },
         defaults: { notifications: [this.hook.channel] },
@@ -169,7 +170,8 @@ test("an agent that is silent is one problem, and its checks are unknown", async
   assert.equal((await pair.conditions())["disk"], "ok");
   nas.cutOff("hub.example.org");
   await world.advance(3 * MINUTE_MS);
-  const quiet = /no report since 2026-03-02 08:04:\d\d UTC, counts as silent at 2026-03-02 08:09:\d\d UTC/;
+  const quiet =
+    /no report since 2026-03-02 09:04:\d\d \+01:00, counts as silent at 2026-03-02 09:09:\d\d \+01:00/;
   assert.match(await pair.printed(pair.hub, "status"), new RegExp(`OK *${AGENT} .*${quiet.source}`));
   assert.match(
     await pair.printed(pair.hub, "why", "web"),
@@ -177,12 +179,13 @@ test("an agent that is silent is one problem, and its checks are unknown", async
   );
   await world.advance(8 * MINUTE_MS);
   assert.deepEqual(hook.events(), [`${AGENT} problem`]);
-  const [, day, time] = /^no report since (2026-03-02) (08:04:\d\d) UTC/.exec(hook.posts[0]?.output ?? "") ??
-    [];
-  assert.equal(hook.posts[0]?.problem_began_at.slice(0, 19), `${day}T${time}`);
+  const [, day, time] =
+    /^no report since (2026-03-02) (09:04:\d\d) \+01:00/.exec(hook.posts[0]?.output ?? "") ??
+      [];
+  assert.equal(hook.posts[0]?.problem_began_at.slice(0, 19), `${day}T${time?.replace("09", "08")}`);
   assert.match(
     await pair.printed(pair.hub, "why", AGENT),
-    new RegExp(`^${AGENT}: critical since ${day} ${time} UTC`),
+    new RegExp(`^${AGENT}: critical since ${day} ${time} \\+01:00`),
   );
   assert.match(await pair.printed(pair.hub, "status"), new RegExp(`CRITICAL *${AGENT} *11 min `));
   assert.deepEqual(await pair.conditions(), {
@@ -194,7 +197,7 @@ test("an agent that is silent is one problem, and its checks are unknown", async
   assert.match(await pair.printed(pair.hub, "status"), /web .* not reported by agent "nas" for 1\d min/);
   assert.match(
     await pair.printed(pair.hub, "why", "web"),
-    /nothing is decided until agent "nas" reports it; agent nas: no report since 2026-03-02 08:0/,
+    /nothing is decided until agent "nas" reports it; agent nas: no report since 2026-03-02 09:0/,
   );
   assert.match((await pair.hub.run("run", "web")).stderr, /the results of "web" come from agent "nas"/);
   assert.match(await pair.printed(pair.hub, "why", "disk"), /^disk: unknown.*not reported by agent "nas"/);
@@ -202,7 +205,10 @@ test("an agent that is silent is one problem, and its checks are unknown", async
   nas.reconnect("hub.example.org");
   nas.service?.signal("SIGHUP");
   await world.advance(5 * MINUTE_MS);
-  assert.match(await pair.printed(pair.hub, "status"), /no report since .* UTC; wrong key\? reports with/);
+  assert.match(
+    await pair.printed(pair.hub, "status"),
+    /no report since .* \+01:00; wrong key\? reports with/,
+  );
   const plugin = await nas.run("status", "--format", "plugin");
   assert.match(
     plugin.stdout,

@@ -71,6 +71,11 @@ simulate("a run that a cron schedule expects is missed after its grace, in the t
   expect: {
     chat: ["15:10-15:11 problem report critical", "16:00-16:01 recovery report ok"],
   },
+  finally: (_world, { messages }) =>
+    assert.match(
+      messages[0]?.items[0]?.output ?? "",
+      /^overdue: last ended at 2026-03-02 14:05:\d\d \+01:00, expected at 2026-03-02 16:00:00 \+01:00 by/,
+    ),
 });
 
 const JOB = { kind: "job", parameters: { expected_every: "2 hours" } };

@@ -147,7 +147,7 @@ interface LocatedPassOptions {
 
 interface DueOptions {
   readonly system: PassOptions["system"];
-  readonly config: Pick<OpenConfig, "source" | "redact" | "connectivity">;
+  readonly config: Pick<OpenConfig, "source" | "timeZone" | "redact" | "connectivity">;
   readonly settings: Pick<CheckCommandSettings, "concurrency">;
   readonly repository: Pick<StateRepository, "recordOf">;
 }
@@ -208,6 +208,7 @@ export class LocatedPass {
       system,
       jobs: null,
       directory: config.source.directory,
+      timeZone: config.timeZone(),
       limiters: createLimiters({ process: settings.concurrency }),
       // Until the checks run, a signal ends the process.
       signal: new AbortController().signal,

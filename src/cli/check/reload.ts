@@ -89,6 +89,7 @@ export function toScheduled(config: OpenConfig, selection: Selection): Scheduled
     commonCauses: config.commonCauses,
     connectivity: config.connectivity,
     directory: config.source.directory,
+    timeZone: config.timeZone(),
     redact: config.redact,
   };
 }

@@ -63,6 +63,7 @@ export async function runChosen(
     shared: shared === null || sharedSender === null ? null : { store: shared.store, sender: sharedSender },
     active: config.checks.filter(({ active }) => active),
     directory: config.source.directory,
+    timeZone: config.timeZone(),
     redact: config.redact,
     connectivity: connectivityOf(config),
     commonCauses: config.commonCauses,

@@ -68,6 +68,7 @@ async function runProve(invocation: Invocation, system: System): Promise<number>
           memoryOf: () => null,
           jobs: store === null ? null : jobLogOf({ store }),
           directory: config.source.directory,
+          timeZone: config.timeZone(),
           redact: config.redact,
           signal: stop.signal,
           settle: () => system.settle(),

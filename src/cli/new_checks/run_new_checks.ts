@@ -43,6 +43,7 @@ export async function runNewChecks(checks: readonly Check[], options: TryOptions
     jobs: null,
     memoryOf: () => null,
     directory: config.source.directory,
+    timeZone: config.timeZone(),
     limiters: createLimiters(),
     signal: stop.signal,
     traceOf: () => traces ? "full" : null,
