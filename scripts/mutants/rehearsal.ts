@@ -303,6 +303,7 @@ export const REHEARSAL: FaultyLayer = {
           'if (response === "fail") return',
         ],
         ["a message a minute early is as expected", "message.atMs >= one.atMs && ", ""],
+        ["rehearsed results depend on nothing", "attributes !== undefined && { attributes }", "{}"],
       ],
     },
   ],

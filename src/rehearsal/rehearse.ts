@@ -1,11 +1,18 @@
 import { actionTitle } from "../condition/action.ts";
 import type { Decided } from "../engine/decide.ts";
-import { ConfiguredChannels, toNotifyingConfig } from "../engine/configured_channels.ts";
+import {
+  ConfiguredChannels,
+  type NotifyingConfig,
+  toNotifyingConfig,
+} from "../engine/configured_channels.ts";
+import { entriesOf } from "../checks/registry.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Check } from "../domain/check.ts";
 import type { Delivery } from "../domain/delivery.ts";
 import type { CheckRecord, Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
+import { hostAndPort, NET_ALL } from "../domain/runtime_permissions.ts";
+import { assumedAttributes, type ConfiguredAttributes } from "../scheduler/attributes.ts";
 import { checkResult } from "../domain/check.ts";
 import { createRehearsalStore } from "./rehearsal_store.ts";
 import { describeMessage } from "./message_text.ts";
@@ -32,6 +39,8 @@ export interface Rehearsal {
   readonly scenario: Scenario;
   /** By name of a channel, those of the scenario first. */
   readonly channels: readonly RehearsedChannel[];
+  /** What messages name as the cause of several problems. */
+  readonly causes: readonly string[];
   readonly isAsExpected: boolean;
 }
 
@@ -66,6 +75,7 @@ export async function rehearse(scenario: Scenario, options: RehearseOptions): Pr
   const channelNames = [...new Set([...channels.names.values(), ACTIONS])];
   rejectScenario(scenario.source, findUnknownNames(scenario, { checks: config.checks, channelNames }));
   const sent = new Map<string, SentMessage[]>();
+  const causes = new Set<string>();
   const clock = new VirtualClock(scenario.startMs, () => options.system.settle());
   let ids = 0;
   const system = {
@@ -92,9 +102,12 @@ export async function rehearse(scenario: Scenario, options: RehearseOptions): Pr
       const response = responses.findLast((change) => change.atMs <= atMs)?.response ?? "accept";
       if (response !== "accept") return notDelivered(response);
       sent.getOrInsertComputed(name, () => []).push({ atMs, text: describeMessage(message.items) });
+      for (const { notification: { cause } } of message.items) {
+        if (cause !== undefined) causes.add(cause.text);
+      }
       return { delivered: true, note: null };
     },
-    ...scripted(scenario),
+    ...scripted(scenario, await attributesIn(notifying, system)),
   });
   const names = new Set([...scenario.expected.keys(), ...sent.keys()]);
   const compared = [...names].map((name) =>
@@ -103,6 +116,7 @@ export async function rehearse(scenario: Scenario, options: RehearseOptions): Pr
   return {
     scenario,
     channels: compared,
+    causes: [...causes],
     isAsExpected: compared.every(({ isAsExpected }) => isAsExpected),
   };
 }
@@ -129,7 +143,39 @@ function notDelivered(response: "fail" | "reject"): Delivery {
   };
 }
 
-function scripted(scenario: Scenario): Pick<RehearsedServiceOptions, "resultOf" | "nextChangeMs"> {
+/** By name of a check, what its runs depend on, as far as the config shows it. */
+type ConfiguredOf = ReadonlyMap<string, ConfiguredAttributes>;
+
+async function attributesIn(
+  { running, commonCauses }: NotifyingConfig,
+  system: System,
+): Promise<ConfiguredOf> {
+  // What is inverted or runs at locations, and what others report, has none of its own.
+  const checks = running.filter(({ invert, locations, agent }) =>
+    commonCauses && !invert && locations === undefined && agent === undefined
+  );
+  const entryOf = await entriesOf(checks);
+  const elsewhere = { ...system, dns: { ...system.dns, machineServers: () => Promise.resolve([]) } };
+  const known = checks.map(async (check): Promise<readonly [string, ConfiguredAttributes]> => {
+    const entry = entryOf(check);
+    const host = entry.reachedBy?.(check);
+    // Others than those of the network would look for commands on this machine.
+    const { net = [] } = entry.limit === "network" ? await entry.requiredPermissions(check, elsewhere) : {};
+    return [check.name, {
+      servers: host === undefined
+        ? net.filter((server) => server !== NET_ALL && !server.endsWith(":0"))
+        : [hostAndPort(host, 0)],
+      shared: entry.sharedBy?.(check) ?? null,
+      unit: check.unit ?? null,
+    }];
+  });
+  return new Map(await Promise.all(known));
+}
+
+function scripted(
+  scenario: Scenario,
+  configured: ConfiguredOf,
+): Pick<RehearsedServiceOptions, "resultOf" | "nextChangeMs"> {
   const byCheck = new Map<Check, readonly ScriptedResult[]>();
   const changesOf = (check: Check): readonly ScriptedResult[] =>
     byCheck.getOrInsertComputed(check, () => resultsOf(check, scenario));
@@ -137,7 +183,10 @@ function scripted(scenario: Scenario): Pick<RehearsedServiceOptions, "resultOf" 
     resultOf: (check, atMs) => {
       const { condition, output, performanceData, durationMs } =
         changesOf(check).findLast((change) => change.atMs <= atMs) ?? PLAIN_OK;
-      return { ...checkResult(condition, output), performanceData, durationMs };
+      const known = configured.get(check.name);
+      const attributes = known && assumedAttributes(known, { condition, output });
+      const result = { ...checkResult(condition, output), performanceData, durationMs };
+      return { ...result, ...attributes !== undefined && { attributes } };
     },
     nextChangeMs: (check, afterMs) => changesOf(check).find(({ atMs }) => atMs > afterMs)?.atMs ?? Infinity,
   };

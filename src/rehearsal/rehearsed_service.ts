@@ -21,7 +21,7 @@ import type { KnownCondition } from "../domain/check_kind.ts";
 import type { Delivery, Message } from "../domain/delivery.ts";
 import type { Silence } from "../domain/outbox.ts";
 import type { CheckResult, Result } from "../domain/check.ts";
-import type { Store } from "../domain/store.ts";
+import type { CheckRecord, Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import { firstRun, nextRunAfter, withOverdue } from "../scheduler/next_run.ts";
 import { SuppressedChecks } from "../scheduler/suppressed_checks.ts";
@@ -48,7 +48,7 @@ export interface RehearsedServiceOptions {
   /** `null`: none is sent. */
   readonly summary: SummarySettings | null;
   /** The result of a check that looks at a target. */
-  resultOf(check: Check, atMs: number): CheckResult & Partial<Pick<Result, "durationMs">>;
+  resultOf(check: Check, atMs: number): CheckResult & Partial<Pick<Result, "durationMs" | "attributes">>;
   /** When the result of a check changes next, after a time; `Infinity`: it does not. */
   nextChangeMs(check: Check, afterMs: number): number;
   /** The recorded runs of checks, which replace their schedules. @default none */
@@ -193,6 +193,7 @@ export class RehearsedService {
       sender: this.#sender,
       newId: system.randomId,
       hostName: system.hostName(),
+      commonCauses: config.commonCauses,
     });
     this.#suppressed = new SuppressedChecks({
       engine: this.#engine,
@@ -417,6 +418,7 @@ export class RehearsedService {
     if (readers.length > 0) this.#readFailing(order);
     if (!this.#hasReviews) await this.#suppressed.recorded(check, entry);
     await this.#sending;
+    this.#runOthers(slot, before, entry);
     const { condition } = entry.record;
     if (knownBefore.state !== "current") this.#runGroups(slot, true);
     else if (condition.confirmed !== confirmed) this.#runGroups(slot, false);
@@ -426,6 +428,20 @@ export class RehearsedService {
     }
     this.#decideLater(slot);
     if (observed.awaits === undefined) this.#skip(slot, entry);
+  }
+
+  /** Runs the checks at once that may have a cause in common with a check, and each that shares a suspect once more. */
+  #runOthers(slot: Slot, before: CheckRecord, entry: Decided): void {
+    const { attributes } = this.#repository;
+    const suspected = [before, entry.record].map(({ last }) => last?.attributes?.suspected ?? []);
+    if (suspected.every((some) => some.length === 0)) return;
+    if (suspected.some((some) => some.length === 0)) {
+      for (const name of new Set(suspected.flat().flatMap((one) => [...attributes.checksWith(one)]))) {
+        this.#wake(this.#slots.get(name), slot.order);
+      }
+    }
+    const nowMs = this.#options.system.clock.wallMs();
+    for (const name of this.#engine.othersToRun(before, entry, nowMs)) this.#request(this.#slots.get(name));
   }
 
   /** Leaves out the runs from now on that change nothing. */

@@ -307,6 +307,40 @@ export function locationAttributes(
   return words.attributes;
 }
 
+/** What the config shows of the attributes of a check. */
+export interface ConfiguredAttributes extends Pick<EndedRun, "shared" | "unit"> {
+  /** Its servers, as permissions name them. */
+  readonly servers: readonly string[];
+}
+
+/**
+ * Returns the attributes of a result that no run has, as a rehearsal assumes them: each name of a host is its one IP
+ * address, and a failure is that of all servers of the check. They did not respond, unless the output shows a response.
+ */
+export function assumedAttributes(
+  { servers, shared, unit }: ConfiguredAttributes,
+  { condition, output }: { readonly condition: Condition; readonly output: string },
+): RunAttributes | undefined {
+  const isSuspect = condition !== "ok";
+  const isRefused = REFUSED.test(output);
+  const hasResponded = isRefused || RESPONDED.test(output);
+  const words = new Words();
+  if (shared !== null) words.add(shared.kind, shared.value, isSuspect);
+  if (unit !== null && (!isSuspect || isRefused || !hasResponded)) words.add(UNIT, unit, isSuspect);
+  for (const server of servers) {
+    const host = bare(server.replace(/:\d+$/, ""));
+    words.add("address", host, isSuspect && !hasResponded);
+    if (canonicalAddress(host) !== null && !isLoopback(host)) {
+      words.add("network", networkOf(host), isSuspect && !hasResponded);
+    }
+    if (!server.endsWith(":0")) words.add("port", server, isSuspect);
+  }
+  return words.attributes;
+}
+
+const REFUSED = /connection (?:refused|reset)/;
+const RESPONDED = /\bstatus (?:is )?\d/;
+
 interface Reading {
   readonly system: RunSystem;
   readonly isOk: boolean;

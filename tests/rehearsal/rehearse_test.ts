@@ -78,3 +78,38 @@ Deno.test("rehearse: high values lead to a warning by the metrics of the check, 
     "14:05 recovery web ok",
   ]);
 });
+
+Deno.test("rehearse: checks of a host that fails are one message, unless one of them is ok", async () => {
+  const page = (path: string) => ({
+    kind: "http_request",
+    parameters: { request: { target: `https://web1.example.org/${path}` } },
+  });
+  const config = {
+    channels: { chat: {} },
+    checks: {
+      ...Object.fromEntries(["shop", "api", "docs", "login"].map((path) => [path, page(path)])),
+      ssh: { kind: "tcp_connect", parameters: { host: "web1.example.org", port: 22 } },
+      other: { kind: "tcp_connect", parameters: { host: "web2.example.org", port: 22 } },
+    },
+  };
+  const scenario = { start: "2026-03-02 12:00" };
+  const host = await play(
+    { ...scenario, results: { "*": "13:00 critical, 14:00 ok", other: "12:30 ok" } },
+    config,
+  );
+  assert.deepEqual(messagesOf(host)["chat"]?.map((line) => line.split(", ").length), [5, 5]);
+  assert.deepEqual(host.causes, ["all connect to web1.example.org, and no healthy check does"]);
+  const refused = await play(
+    {
+      ...scenario,
+      results: { "*": "13:00 critical (connection refused), 14:00 ok", ssh: "12:30 ok", other: "12:30 ok" },
+    },
+    config,
+  );
+  assert.deepEqual(refused.causes, ["all connect to web1.example.org:443, and no healthy check does"]);
+  const some = await play({
+    ...scenario,
+    results: { "*": "13:00 critical", api: "12:30 ok", other: "12:30 ok" },
+  }, config);
+  assert.deepEqual(some.causes, []);
+});

@@ -1,6 +1,8 @@
 /** Problems with a common cause are one message. */
 import assert from "node:assert/strict";
 import { simulate, type World } from "../../testing/simulation/mod.ts";
+import { describeNotification } from "../../src/rehearsal/message_text.ts";
+import { messagesOf, play } from "../rehearsal/play.ts";
 import type { Receivers } from "../../testing/simulation/receivers.ts";
 
 const START = "2026-03-02 21:55";
@@ -76,7 +78,7 @@ simulate("four checks of one server are one message that names it, and so are th
   },
   until: "22:20",
   expect: { chat: "any", sms: "any", all: "any", each: "any", program: "any" },
-  finally: (_, receivers) => {
+  finally: async (_, receivers) => {
     const [problem = "", recovery = "", ...others] = textsOf("chat", receivers);
     assert.deepEqual(others, []);
     assert.match(
@@ -89,6 +91,17 @@ simulate("four checks of one server are one message that names it, and so are th
     assert.equal(textsOf("program", receivers).length, 8);
     const all = receivers.messages.filter(({ channel }) => channel === "all");
     assert.deepEqual(all.map(({ items }) => items.length), [4, 4]);
+    const results = Object.fromEntries(
+      Object.keys(PAGES).map((name) => [name, "22:00 critical (connection refused), 22:10 ok"]),
+    );
+    const checks = { ...PAGES, other: OTHER };
+    const rehearsed = await play({ start: START, results }, { channels: { all: {} }, checks });
+    assert.deepEqual(
+      messagesOf(rehearsed)["all"]?.map((line) => line.replace(/^\S+ /, "").split(", ").toSorted()),
+      all.map(({ items }) => items.map((item) => describeNotification(item)).toSorted()),
+    );
+    assert.ok(problem.includes(rehearsed.causes.join()), problem);
+    assert.equal(rehearsed.causes.length, 1);
     const ids = all.flatMap(({ items }) => items.map(({ id }) => id));
     assert.equal(new Set(ids).size, 8, "each notification has an id of its own");
   },

@@ -31,7 +31,7 @@ export const REHEARSAL_FORMATS: Readonly<Record<RehearsalFormatName, RehearsalFo
 function prettyText(rehearsals: readonly TimedRehearsal[], { color }: RunFacts): string {
   const colors = createColors(color);
   const lines = rehearsals.flatMap((rehearsal) => {
-    const { scenario: { source }, channels, isAsExpected } = rehearsal;
+    const { scenario: { source }, channels, causes, isAsExpected } = rehearsal;
     const head = `${printable(source.label)}: ${describe(rehearsal)}`;
     return [
       isAsExpected ? head : colors.red(head),
@@ -42,10 +42,14 @@ function prettyText(rehearsals: readonly TimedRehearsal[], { color }: RunFacts):
           return sign === "-" ? colors.red(line) : sign === "+" ? colors.green(line) : line;
         }),
       ]),
+      ...causes.map((text) => `  common cause: ${printable(text)}`),
+      ...causes.length === 0 ? [] : [`  (${ASSUMED})`],
     ];
   });
   return lines.map((line) => `${line}\n`).join("");
 }
+
+const ASSUMED = "assumed: each name of a host is one IP address, and no response is a failure of the host";
 
 /** As in `5 messages as expected`, or `chat and mail are not as expected`. */
 function describe({ channels, isAsExpected }: Rehearsal): string {
@@ -89,7 +93,7 @@ function differencesText({ channels }: Rehearsal): string {
 function jsonText(rehearsals: readonly TimedRehearsal[]): string {
   return jsonDocument({
     as_expected: rehearsals.every(({ isAsExpected }) => isAsExpected),
-    scenarios: rehearsals.map(({ scenario, channels, isAsExpected }) => ({
+    scenarios: rehearsals.map(({ scenario, channels, causes, isAsExpected }) => ({
       scenario: scenario.source.label,
       as_expected: isAsExpected,
       channels: channels.map((channel) => ({
@@ -99,6 +103,7 @@ function jsonText(rehearsals: readonly TimedRehearsal[]): string {
         missing: textsOf(channel, "-"),
         unexpected: textsOf(channel, "+"),
       })),
+      causes,
     })),
   });
 }
