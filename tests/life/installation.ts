@@ -69,8 +69,6 @@ export interface Installation {
   writeConfig(others?: Readonly<Record<string, unknown>>, channels?: readonly unknown[]): void;
   /** Returns whether nothing is pending. */
   isQueueEmpty(): Promise<boolean>;
-  /** A check of the config. */
-  checkOf(name: string): Readonly<Record<string, unknown>>;
   /** Waits until each check has run again. */
   ranAgain(): Promise<void>;
   /** Makes all checks fail, or recover, and waits until each was notified. */
@@ -94,7 +92,7 @@ export async function withInstallation(
     const names = Array.from({ length: 12 }, (_, index) => `web${index}`);
     const place = server.place();
     const { directory } = server;
-    const checkOf = (name: string, channels: readonly unknown[] = [hook.channel]) => ({
+    const checkOf = (name: string, channels: readonly unknown[]) => ({
       kind: "http_request",
       parameters: {
         request: { target: targets.url(name), headers: { [MEMBER_HEADER]: "${env:MEMBER}" } },
@@ -152,7 +150,6 @@ export async function withInstallation(
       writeConfig,
       expect,
       isQueueEmpty,
-      checkOf,
       ranAgain: async () => {
         const before = new Map(targets.runs);
         const hasRun = (name: string): boolean => (targets.runs.get(name) ?? 0) > (before.get(name) ?? 0);

@@ -143,22 +143,6 @@ test("members send their own notifications while the database is away, and write
   }, server);
 }, POSTGRES);
 
-test("members drop what is pending for a channel that left the config, and log it", async () => {
-  await withShared(async ({ names, hook, targets, start, writeConfig, isQueueEmpty, describe }) => {
-    hook.status = 503;
-    names.forEach((name) => targets.statuses.set(name, 500));
-    const before = start("a");
-    await until("attempts to send", () => hook.attempts > 0, describe);
-    await stop(before);
-    assert.equal(await isQueueEmpty(), false);
-    writeConfig({}, []);
-    const members = [start("a"), start("b")];
-    await until("the end of the queue", isQueueEmpty, describe);
-    assert.match(describe(), /dropped.*its check no longer has this channel/);
-    await stop(...members);
-  });
-}, POSTGRES);
-
 test("a member that starts before its database runs all checks, sends alone, and joins later", async () => {
   await using server = await startPostgres();
   await withShared(async ({ place, hook, start, run, turn, describe, assertEachOnce }) => {
@@ -195,37 +179,6 @@ test("a member that waits for its database exits with 74 if it may not use it", 
     assert.equal(code, 74, stderr);
     assert.match(stderr, /^monitor: error: cannot open state .*: role "alice" may not log in; check "user"/m);
   }, server);
-}, POSTGRES);
-
-test("silences and dependencies count at every member, wherever they were made or run", async () => {
-  await withShared(
-    async ({ names, hook, targets, start, run, turn, ranAgain, writeConfig, checkOf, describe }) => {
-      const [router = "", ...others] = names;
-      // The first dependency decides where a check runs, so that the router runs elsewhere for some.
-      const dependent = others.map((name, index) => [`${name} page`, {
-        ...checkOf(name),
-        depends_on: [others[(index + 1) % others.length], router],
-      }]);
-      const checks = Object.fromEntries([...names.map((name) => [name, checkOf(name)]), ...dependent]);
-      writeConfig({ checks });
-      const members = [start("a"), start("b")];
-      await turn(500);
-      await turn(200);
-      const pages = hook.posts.flatMap(({ notifications }) => notifications)
-        .filter(({ check, event }) => check.endsWith(" page") && event === "problem");
-      assert.deepEqual(pages.map(({ check }) => check), [], "dependencies suppress");
-      assert.equal((await run("silence", "--all", "--for", "1h")).code, 0);
-      const before = hook.posts.length;
-      // Each member reads silences with its heartbeat.
-      for (let count = 0; count < 3; count++) await ranAgain();
-      names.forEach((name) => targets.statuses.set(name, 500));
-      for (let count = 0; count < 3; count++) await ranAgain();
-      assert.equal(hook.posts.length, before, describe());
-      assert.equal((await run("silence", "end", "--all")).code, 0);
-      await turn(500);
-      await stop(...members);
-    },
-  );
 }, POSTGRES);
 
 test("calls by cron on several machines run each due check once, and one of them sends", async () => {
