@@ -140,9 +140,14 @@ function compare(
   return [...only, ...joinedOf(queued.slice(next)).map(extra)];
 }
 
-/** Returns whether another notification was pending when a reminder was decided: then the reminder was not queued. */
+/**
+ * Returns whether another notification was pending when a reminder was decided: then the reminder was not queued. With
+ * members, the owner of the queue decides that later, and the other one may have been accepted meanwhile.
+ */
 function isWaiting(sent: readonly Sent[], { decidedAtMs }: Notification): boolean {
-  return sent.some(({ waitedFromMs, atMs }) => waitedFromMs + 1 < decidedAtMs && decidedAtMs < atMs);
+  const wasQueued = sent.some((one) => one.event === "reminder" && one.decidedAtMs === decidedAtMs);
+  return !wasQueued &&
+    sent.some(({ waitedFromMs, atMs }) => waitedFromMs + 1 < decidedAtMs && decidedAtMs < atMs);
 }
 
 /** Returns the end of the decisions that were merged into a notification: the last one has its time. */

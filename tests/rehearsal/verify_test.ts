@@ -77,6 +77,8 @@ Deno.test("differencesFromSent() merges decisions like the queue of the channel"
     changes while it waited | problem warning @10, change critical @40, change unknown @80 | \
       problem unknown @80-99 | none
     it still waits | problem critical @10 | problem critical @10 waits | none
+    a reminder that was queued before the last one was accepted | reminder critical @10, reminder critical @20 | \
+      reminder critical @10-21, reminder critical @20-40 | none
     a reminder is not queued while one waits | problem critical @10, reminder critical @50 | \
       problem critical @10-99 | none
     a reminder that was not sent | problem critical @10, reminder critical @50 | \
