@@ -166,5 +166,27 @@ export const MEMBERS: FaultyLayer = {
         ],
       ],
     },
+    {
+      file: "src/members/shared_sender.ts",
+      tests: ["tests/simulation/common_causes_test.ts"],
+      faults: [
+        [
+          "a member decides about causes without the last results of others",
+          "return this.#member.isOpen || checks.length === 0 ?",
+          "return this.#member.isOpen || checks.length >= 0 ?",
+        ],
+      ],
+    },
+    {
+      file: "src/scheduler/scheduler.ts",
+      tests: ["tests/simulation/common_causes_test.ts"],
+      faults: [
+        [
+          "no check of another member runs early for a common cause",
+          "of names.filter(isMeant)) this.request(name);",
+          "of names.filter(isMeant)) this.runNow(name);",
+        ],
+      ],
+    },
   ],
 };

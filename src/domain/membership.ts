@@ -13,6 +13,18 @@ export interface WorkShare {
   readonly location?: { readonly name: string | null };
   /** Requests the others to run a check at once. Absent: there are none. */
   callFor?(check: string, why: EarlyLook["why"]): void;
+  /**
+   * Reads the last results of the others that decide about common causes: of some checks, and of those that share
+   * attributes with them. Never rejects: what can't be read stays as it was. Absent: there are no others.
+   */
+  readRelated?(related: RelatedChecks): Promise<void>;
+}
+
+export interface RelatedChecks {
+  /** @default none */
+  readonly checks?: readonly string[];
+  /** @default those that the checks suspect */
+  readonly attributes?: readonly string[];
 }
 
 export const ALL_WORK: WorkShare = { runs: () => true, prunes: true };
@@ -126,7 +138,11 @@ export interface SharedStore extends Store {
   /** Reads the records of checks that run here from now on; `save` expects their versions. */
   load(names: readonly string[]): Promise<readonly CheckRecord[]>;
   members(): Promise<readonly MemberStatus[]>;
-  readOthers(names: readonly string[]): Promise<readonly CheckRecord[]>;
+  /**
+   * Returns the records of some checks, and of those whose last run depended on one of some attributes: at most
+   * {@linkcode SHARING_MAX} of these. A later save does not expect their versions.
+   */
+  readOthers(names: readonly string[], attributes?: readonly string[]): Promise<readonly CheckRecord[]>;
   /** Returns the last notifications of channels, for checks with a problem. */
   known(names: readonly string[]): Promise<readonly KnownNotification[]>;
   pendingChannels(): Promise<readonly string[]>;
@@ -155,6 +171,9 @@ export interface SharedStore extends Store {
   received(agent: string): Promise<readonly ReceivedBatch[]>;
   deleteReceived(ids: readonly number[]): Promise<void>;
 }
+
+/** So many checks that share attributes are read at a time: those that suspect something, then those that run last. */
+export const SHARING_MAX = 1_000;
 
 /** With so many batches of an agent that are not recorded, no more are received. */
 export const RECEIVED_MAX = 200;

@@ -155,9 +155,7 @@ export function causesIn(
 export function othersToRun(name: string, options: CausesOptions): readonly string[] {
   const chosen = new Set<string>();
   const { attributes } = options.recordOf(name).last ?? {};
-  if (attributes?.suspected.some((one) => options.suspectingWith(one).size > FAILING_MAX) !== false) {
-    return [];
-  }
+  if (attributes === undefined || isWidespread(attributes.suspected, options)) return [];
   for (const suspect of openSuspects(name, options)) {
     for (const other of undecided(suspect, options)) {
       if (chosen.size === RUNS_MAX) return [...chosen];
@@ -165,6 +163,14 @@ export function othersToRun(name: string, options: CausesOptions): readonly stri
     }
   }
   return [...chosen];
+}
+
+/** Returns whether so many checks fail with one of some attributes that the others are run anyway. */
+export function isWidespread(
+  attributes: readonly string[],
+  index: Pick<CausesOptions, "suspectingWith">,
+): boolean {
+  return attributes.some((one) => index.suspectingWith(one).size > FAILING_MAX);
 }
 
 /** Returns the failing checks to run at once since one with common suspects is ok again. */

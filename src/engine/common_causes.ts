@@ -14,15 +14,7 @@ export function commonCausesOf(
   markers: DeliveryMarkers,
   nowMs: number,
 ): CommonCauses {
-  const siblings = lazily(() =>
-    Map.groupBy(markers.values(), ({ channelKey, messageId }) => messageKey({ channelKey, messageId }))
-  );
-  /** The checks whose problem was in the same message. */
-  const siblingsOf = ({ channelKey, notification: { check } }: QueuedNotification): readonly string[] => {
-    const messageId = markers.get(markerKey(check, channelKey))?.messageId;
-    if (messageId?.endsWith(CAUSE_SUFFIX) !== true) return [];
-    return siblings().get(messageKey({ channelKey, messageId }))?.map((marker) => marker.check) ?? [];
-  };
+  const siblingsOf = siblingsIn(markers);
   /** All of a cause wait, or they would be several messages. */
   const awaitedOf = (check: string): number => {
     const cause = findCauses(options).get(check);
@@ -64,6 +56,30 @@ export function commonCausesOf(
       const messageId = markers.get(markerKey(check, channelKey))?.messageId ?? "";
       return recoveryOf(messageKey({ channelKey, messageId }), siblingsOf(queued)) <= untilMs;
     },
+  };
+}
+
+/** Returns the checks whose last results decide about the causes of queued notifications. */
+export function decidingChecks(
+  queued: readonly QueuedNotification[],
+  markers: DeliveryMarkers,
+): readonly string[] {
+  const siblingsOf = siblingsIn(markers);
+  return queued.flatMap((one) => {
+    const { notification: { check, event } } = one;
+    return event === "recovery" ? siblingsOf(one) : [check];
+  });
+}
+
+/** Returns a function that returns the checks whose problem was in the same message, because of its cause. */
+function siblingsIn(markers: DeliveryMarkers): (queued: QueuedNotification) => readonly string[] {
+  const siblings = lazily(() =>
+    Map.groupBy(markers.values(), ({ channelKey, messageId }) => messageKey({ channelKey, messageId }))
+  );
+  return ({ channelKey, notification: { check } }) => {
+    const messageId = markers.get(markerKey(check, channelKey))?.messageId;
+    if (messageId?.endsWith(CAUSE_SUFFIX) !== true) return [];
+    return siblings().get(messageKey({ channelKey, messageId }))?.map((marker) => marker.check) ?? [];
   };
 }
 

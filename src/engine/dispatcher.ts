@@ -54,6 +54,8 @@ export interface DispatcherOptions extends Pick<QueueContext, "batchingMs" | "is
   placeOf(check: string, channelKey: string): "here" | "unwanted" | "absent";
   /** Returns the common causes of problems as they are now; `null`: they are not looked for. */
   causes(markers: DeliveryMarkers): CommonCauses | null;
+  /** Reads what decides about the causes of pending notifications before they are sent; `null`: it is known. */
+  readCauses(pending: readonly QueuedNotification[], markers: DeliveryMarkers): Promise<void> | null;
   /** Returns whether a notification is dropped since the present config revokes it. */
   isRevoked(queued: QueuedNotification): boolean;
   /**
@@ -327,9 +329,18 @@ export class Dispatcher {
     if (atMs === Infinity) return;
     const cancel = clock.after(Math.max(0, atMs - clock.wallMs()), () => {
       running.timer = null;
-      this.#apply(running, { kind: "woke", isForced: false });
+      const wake = (): void => void this.#apply(running, { kind: "woke", isForced: false });
+      const read = this.#readCauses(running);
+      if (read === null) wake();
+      else read.then(wake).catch(this.#options.onBug);
     });
     running.timer = { atMs, cancel };
+  }
+
+  #readCauses({ channelKey, queue: { status, notifications } }: RunningQueue): Promise<void> | null {
+    const isDue = "untilMs" in status && status.untilMs <= this.#options.clock.wallMs();
+    if (!isDue || this.#options.targetOf(channelKey)?.mergesCauses !== true) return null;
+    return this.#options.readCauses(notifications, this.#markers);
   }
 
   /** Gives all queues the new time after the wall clock was set back, so that nothing waits longer. */

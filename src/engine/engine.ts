@@ -9,7 +9,7 @@ import type { NotificationFacts } from "../domain/outbox.ts";
 import { type NewReport, REPORTED_BYTES_MAX, type ReportedRun } from "../domain/reports.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import type { StateRepository } from "../state/state_repository.ts";
-import { causesIn, failingToRun, othersToRun } from "./causes.ts";
+import { causesIn, failingToRun, isWidespread, othersToRun } from "./causes.ts";
 import type { NotifyingConfig } from "./configured_channels.ts";
 import { decide, type Decided, NOT_SENT, type Run, type Situation, suppressionIn } from "./decide.ts";
 import { isAfterGap } from "./check_status.ts";
@@ -125,13 +125,23 @@ export class Engine {
   /** Returns the checks to run at once after a result, since they may have the same cause. */
   othersToRun(before: CheckRecord, { record }: Decided, nowMs: number): readonly string[] {
     const { last } = record;
-    if (!this.#hasCauses || last?.attributes === undefined) return [];
-    const hadSuspects = (before.last?.attributes?.suspected.length ?? 0) > 0;
-    const hasSuspects = last.attributes.suspected.length > 0;
-    if (hadSuspects === hasSuspects) return [];
+    if (last === null || this.#newSuspects(before, record).length === 0) return [];
     const options = causesIn(this.#options.repository, this.#running, nowMs);
-    if (hasSuspects) return othersToRun(record.name, options);
+    if (last.attributes?.suspected.length !== 0) return othersToRun(record.name, options);
     return failingToRun(before.last?.attributes, { startedAtMs: last.startedAtMs, options });
+  }
+
+  /** Returns the attributes that these share with the check, to read the last results of others; none if many suspect them. */
+  attributesToRead(before: CheckRecord, { record }: Decided): readonly string[] {
+    const suspects = this.#newSuspects(before, record);
+    return isWidespread(suspects, this.#options.repository.attributes) ? [] : suspects;
+  }
+
+  /** Returns what a check has begun, or ceased, to suspect by its last run. */
+  #newSuspects(before: CheckRecord, { last }: CheckRecord): readonly string[] {
+    if (!this.#hasCauses || last?.attributes === undefined) return [];
+    const [old, now] = [before.last?.attributes?.suspected ?? [], last.attributes.suspected];
+    return (old.length > 0) === (now.length > 0) ? [] : [...old, ...now];
   }
 
   reload(config: NotifyingConfig): void {

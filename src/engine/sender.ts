@@ -306,6 +306,10 @@ export class Sender {
       persist: (change) => this.writer.write(this.outcomeOf(change)),
       maySend: (channelKey) => this.claims(channelKey),
       causes: (markers) => this.#causes(markers),
+      readCauses: (pending, markers) =>
+        this.#config.commonCauses
+          ? this.readCauses(pending, markers)?.then(() => void (this.#causesAtMs = -Infinity)) ?? null
+          : null,
       isStillTrue: (queued) => this.isStillTrue(queued),
       isExcluded: (queued) => isExcluded(this.#filtersOf(queued), queued),
       onEvent: (event) => {
@@ -406,6 +410,14 @@ export class Sender {
     await this.readRecords(checks);
     repository.beginAgain(checks, clock.wallMs());
     await this.#sendNotices(ends);
+  }
+
+  /** Reads what others may have written that decides about the causes of notifications; `null`: nothing. */
+  protected readCauses(
+    _pending: readonly QueuedNotification[],
+    _markers: DeliveryMarkers,
+  ): Promise<void> | null {
+    return null;
   }
 
   /** Reads records that others may have written. */

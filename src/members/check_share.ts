@@ -4,13 +4,16 @@
  */
 import { combinedChecks, dependencyNames } from "../domain/check.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { SharedStore } from "../domain/membership.ts";
+import { type RelatedChecks, type SharedStore, SHARING_MAX } from "../domain/membership.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import type { MemberParts, MemberWork } from "./member_parts.ts";
 import { createPlacement, hostOf, placesOf } from "./rendezvous.ts";
 
 /** The interval at which records of other members' checks are read for the page. */
 const SHOWN_EVERY_MS = 10_000;
+
+/** In an outage of hundreds of hosts, the attributes count that most failing checks suspect: the search goes through all records. */
+const ATTRIBUTES_MAX = 64;
 
 interface CheckShareOptions {
   readonly host: string;
@@ -135,6 +138,41 @@ export class CheckShare {
     if (others.length === 0) return;
     const records = await store.readOthers(others);
     this.#load(records.filter(({ name }) => !runs.has(name)), parts);
+  }
+
+  /**
+   * Reads the last results of other members that decide about common causes: of some checks, and of those that share an
+   * attribute with them or, in turn, with one that fails.
+   *
+   * @throws {StoreError}
+   */
+  async readRelated(parts: ShareParts, { checks = [], attributes = [] }: RelatedChecks): Promise<void> {
+    const { repository } = parts;
+    const nowMs = this.#options.clock.wallMs();
+    const isElsewhere = (name: string): boolean => !this.#runs.has(name);
+    const failingWith = (words: Iterable<string>): readonly string[] =>
+      [...words].flatMap((word) => [...repository.attributes.suspectingWith(word)]);
+    const read = new Set<string>();
+    const unread = (words: readonly string[]): readonly string[] =>
+      [...new Set(words).difference(read)]
+        .map((word) => ({ word, failing: repository.attributes.suspectingWith(word).size }))
+        .sort((one, other) => other.failing - one.failing || (one.word < other.word ? -1 : 1))
+        .slice(0, ATTRIBUTES_MAX - read.size).map(({ word }) => word);
+    let names = checks;
+    let words = unread(attributes);
+    do {
+      // One that suspected something may suspect it no more.
+      const others = new Set([...names, ...failingWith(words)].filter(isElsewhere));
+      const records = await this.#options.store.readOthers([...others].slice(0, SHARING_MAX), words);
+      this.#load(records.filter(({ name }) => isElsewhere(name)), parts);
+      for (const word of words) read.add(word);
+      names = [];
+      words = unread(
+        [...checks, ...failingWith(read)].flatMap((name) =>
+          repository.recordOf(name, nowMs).last?.attributes?.suspected ?? []
+        ),
+      );
+    } while (words.length > 0);
   }
 
   /** Uses records of other members: of checks that they run, or that this process will run. */

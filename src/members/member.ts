@@ -12,9 +12,11 @@ import {
   type HeartbeatReply,
   type MemberHeartbeat,
   type QueueRow,
+  type RelatedChecks,
   type WorkShare,
 } from "../domain/membership.ts";
 import { StoreError } from "../domain/store.ts";
+import { endsWithin, pause } from "../shared/deadline.ts";
 import { activeConfig } from "./active_config.ts";
 import { CheckShare } from "./check_share.ts";
 import { EarlyLooks } from "./early_looks.ts";
@@ -22,6 +24,11 @@ import { LocationShare } from "./location_share.ts";
 import type { MemberOptions, MemberParts, MemberWork } from "./member_parts.ts";
 import { HEARTBEAT_EVERY_MS, liveOthers, observe, type Observed, UNOBSERVED } from "./observer.ts";
 import { type ClockReading, maySend, QueueShare, type QueueView } from "./queue_share.ts";
+
+/** A read of related checks is awaited for so long: a problem is not held back by a database that does not respond. */
+const RELATED_MS = 2_000;
+/** Between two of these reads. */
+const RELATED_AFTER_MS = 500;
 
 export class Member implements WorkShare {
   readonly #options: MemberOptions;
@@ -51,6 +58,9 @@ export class Member implements WorkShare {
   #beating: Promise<void> = Promise.resolve();
   #following: Promise<void> = Promise.resolve();
   #isFollowPlanned = false;
+  /** The read of related checks that has not begun yet: what is wanted meanwhile is read together. */
+  #nextRelated: { readonly wanted: RelatedChecks[]; readonly read: Promise<void> } | null = null;
+  #lastRelated: Promise<unknown> = Promise.resolve();
 
   /** It has no share before it has joined. */
   constructor(options: MemberOptions) {
@@ -78,6 +88,13 @@ export class Member implements WorkShare {
   /** Requests the other members to run a check at once. */
   callFor(check: string, why: EarlyLook["why"]): void {
     this.#earlyLooks.call(check, why, this.#options.clock.monotonicMs());
+  }
+
+  async readRelated(related: RelatedChecks): Promise<void> {
+    if (!this.isOneOfSeveral || !this.isConnected || this.#hasEnded) return;
+    const { wanted, read } = this.#nextRelated ??= this.#planRelated();
+    wanted.push(related);
+    await endsWithin(this.#options.clock, RELATED_MS, read);
   }
 
   runs(check: string): boolean {
@@ -345,6 +362,26 @@ export class Member implements WorkShare {
         if (!(error instanceof StoreError)) throw error;
       }
     }).catch(this.#options.onBug);
+  }
+
+  #planRelated(): { readonly wanted: RelatedChecks[]; readonly read: Promise<void> } {
+    const { clock, onBug } = this.#options;
+    const wanted: RelatedChecks[] = [];
+    const read = this.#lastRelated.then(() => {
+      this.#nextRelated = null;
+      const related = {
+        checks: wanted.flatMap(({ checks = [] }) => checks),
+        attributes: wanted.flatMap(({ attributes = [] }) => attributes),
+      };
+      // In turn: the share of the checks must not change meanwhile.
+      return this.#following = this.#following.then(async () => {
+        await this.#checkShare.readRelated(this.#joined, related);
+        // Of the results that were read, the notifications are stored, too.
+        if (related.checks.length > 0) await this.#queueShare.receive(this.#joined.sender);
+      }).catch((error) => void (error instanceof StoreError || onBug(error)));
+    });
+    this.#lastRelated = read.then(() => pause(clock, RELATED_AFTER_MS));
+    return { wanted, read };
   }
 
   /** Leaves the checks that it knows and no member runs any more. */

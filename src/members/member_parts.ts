@@ -18,7 +18,7 @@ export interface MemberWork {
 
 /** The parts of the process that follow a member. */
 export interface MemberParts {
-  readonly repository: Pick<StateRepository, "flush" | "recordOf" | "adopt" | "leaveOthers">;
+  readonly repository: Pick<StateRepository, "flush" | "recordOf" | "attributes" | "adopt" | "leaveOthers">;
   readonly sender: Pick<
     SharedSender,
     | "know"

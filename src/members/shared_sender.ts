@@ -6,12 +6,15 @@ import {
   isShared,
   type KnownNotification,
   type ReceivedNotifications,
+  type RelatedChecks,
   type TakenQueue,
 } from "../domain/membership.ts";
 import type { DeliveryMarker, OutboxChange, QueuedNotification, Silence } from "../domain/outbox.ts";
 import { NOTHING_KEPT, StoreError } from "../domain/store.ts";
 import { conditionFor } from "../engine/channel_filters.ts";
+import { decidingChecks } from "../engine/common_causes.ts";
 import type { NotifyingConfig } from "../engine/configured_channels.ts";
+import type { DeliveryMarkers } from "../engine/delivery_markers.ts";
 import { conditionAfter, type LastNotified } from "../engine/queued_notifications.ts";
 import type { Rekeyed } from "../engine/rekey.ts";
 import { Sender, type SenderOptions } from "../engine/sender.ts";
@@ -41,6 +44,8 @@ interface SendingMember {
   runs(check: string): boolean;
   /** Receives notifications that were just persisted, if their queue is owned. */
   poke(): void;
+  /** Reads the last results of other members that decide about common causes, as far as it can. */
+  readRelated(related: RelatedChecks): Promise<void>;
 }
 
 export class SharedSender extends Sender {
@@ -188,6 +193,15 @@ export class SharedSender extends Sender {
 
   protected override endUnchecked(): void {
     if (this.#member.hasActiveConfig) super.endUnchecked();
+  }
+
+  /** Without the shared state, the last results that it knows decide. */
+  protected override readCauses(
+    pending: readonly QueuedNotification[],
+    markers: DeliveryMarkers,
+  ): Promise<void> | null {
+    const checks = decidingChecks(pending, markers);
+    return this.#member.isOpen || checks.length === 0 ? null : this.#member.readRelated({ checks });
   }
 
   protected override async readRecords(checks: readonly string[]): Promise<void> {

@@ -110,7 +110,15 @@ export interface SchedulerOptions {
   /** Records every result that counts, and decides on notifications. */
   readonly engine: Pick<
     Engine,
-    "refresh" | "record" | "review" | "checksToRun" | "othersToRun" | "send" | "notifies" | "undelivered"
+    | "refresh"
+    | "record"
+    | "review"
+    | "checksToRun"
+    | "othersToRun"
+    | "attributesToRead"
+    | "send"
+    | "notifies"
+    | "undelivered"
   >;
   /** Decides which of the checks run here; notify the scheduler of a change with `spread`. @default all of them */
   readonly share?: WorkShare;
@@ -595,9 +603,23 @@ export class Scheduler {
     this.#emit({ event: "result", result: entry.result ?? result, entry, lateMs: run.lateMs ?? 0 });
     this.#send(entry);
     this.#suppressed.recorded(check, entry).catch(onBug);
-    for (const name of engine.othersToRun(record, entry, nowMs)) this.request(name);
+    this.#runOthers(record, entry).catch(onBug);
     if (before?.state !== "current") this.#runKnownGroupsOf(check.name);
     else if (entry.record.condition.confirmed !== confirmed) this.runGroupsOf(check.name);
+  }
+
+  /** Runs checks at once that may have the same cause; those of other members once their results are read. */
+  async #runOthers(before: CheckRecord, entry: Decided): Promise<void> {
+    const { engine } = this.#options;
+    const request = (isMeant: (name: string) => boolean): void => {
+      const names = engine.othersToRun(before, entry, this.#time.nowMs());
+      for (const name of names.filter(isMeant)) this.request(name);
+    };
+    request(() => true);
+    const attributes = engine.attributesToRead(before, entry);
+    if (attributes.length === 0 || this.#share.readRelated === undefined) return;
+    await this.#share.readRelated({ attributes });
+    request((name) => !this.owns(name));
   }
 
   #commonTo(

@@ -13,6 +13,8 @@ export interface VersionedRecords {
   /** Returns all records, in the order in which their checks were first persisted. */
   all(): Promise<readonly VersionedRecord[]>;
   some(names: readonly string[]): Promise<readonly VersionedRecord[]>;
+  /** Returns the records of checks whose last run depended on one of these, see `SHARING_MAX`. */
+  sharing(attributes: readonly string[]): Promise<readonly VersionedRecord[]>;
   /**
    * Saves a batch as one, and returns the names whose record had the expected version, or was missing. Of the others
    * nothing is saved. The repetition of a batch changes nothing more.
@@ -58,10 +60,13 @@ export class RecordWriter {
     return this.#note(all);
   }
 
-  async readOthers(names: readonly string[]): Promise<readonly CheckRecord[]> {
-    const records: CheckRecord[] = [];
-    for await (const some of this.#read(names)) records.push(...some.map(({ record }) => asShared(record)));
-    return records;
+  async readOthers(
+    names: readonly string[],
+    attributes: readonly string[] = [],
+  ): Promise<readonly CheckRecord[]> {
+    const records = attributes.length === 0 ? [] : [...await this.#records.sharing(attributes)];
+    for await (const some of this.#read(names)) records.push(...some);
+    return records.map(({ record }) => asShared(record));
   }
 
   /** Reads some records. A later save of them expects that no other process has written them since. */

@@ -13,6 +13,7 @@ import {
   RECEIVED_MAX,
   RECEIVED_READ_MAX,
   type ReceivedBatch,
+  SHARING_MAX,
   type StoredLocationResult,
   type TakenQueue,
 } from "../../src/domain/membership.ts";
@@ -48,6 +49,9 @@ const CREATE: readonly string[] = [
 ];
 
 const SELECT_VERSIONED = `SELECT ${RECORDS.columns}, version FROM checks`;
+const SELECT_SHARING = `${SELECT_VERSIONED}
+  WHERE EXISTS (SELECT 1 FROM json_each(?) WHERE instr(last, value) > 0)
+  ORDER BY instr(last, '"suspected":[]') > 0, next_run_at_ms DESC NULLS LAST, name LIMIT ${SHARING_MAX}`;
 const SELECT_UNCERTAIN = "SELECT DISTINCT check_name FROM delivery_markers WHERE certain = 0";
 const SELECT_QUEUE = `SELECT id, ${OUTBOX.columns} FROM outbox WHERE state <> 'dropped'`;
 
@@ -132,7 +136,13 @@ export class MemoryDatabase {
         `${SELECT_VERSIONED} WHERE name IN (SELECT value FROM json_each(?))`,
         JSON.stringify(names.map(columnText.encode)),
       );
-    return rows.map((row) => ({ record: RECORDS.decode(row), version: Number(row["version"]) }));
+    return rows.map(versionedIn);
+  }
+
+  /** Returns the records of checks whose last run depended on one of some attributes. */
+  sharing(attributes: readonly string[]): readonly VersionedRecord[] {
+    const words = attributes.map((attribute) => JSON.stringify(attribute));
+    return this.#connection.all(SELECT_SHARING, JSON.stringify(words)).map(versionedIn);
   }
 
   saveRecords({ updates, versions }: RecordBatch): ReadonlySet<string> {
@@ -465,4 +475,8 @@ function inDatabaseOrder(row: Row): QueuedNotification {
 
 function keyOf({ check, channelKey }: CheckChannel): string {
   return JSON.stringify([check, channelKey]);
+}
+
+function versionedIn(row: Row): VersionedRecord {
+  return { record: RECORDS.decode(row), version: Number(row["version"]) };
 }

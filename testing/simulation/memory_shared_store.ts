@@ -170,6 +170,7 @@ function createStore(
   const writer = new RecordWriter({
     all: () => query(() => database.records(null)),
     some: (names) => query(() => database.records(names)),
+    sharing: (attributes) => query(() => database.sharing(attributes)),
     save: (batch) => query(() => database.saveRecords(batch)),
   }, random);
   const queues = new SenderQueues({
@@ -194,7 +195,7 @@ function createStore(
     records: () => inTurn(() => writer.records()),
     load: (names) => inTurn(() => writer.load(names)),
     save: (updates) => inTurn(async () => (client.assertOpen(), await writer.save(updates))),
-    readOthers: (names) => writer.readOthers(names),
+    readOthers: (...wanted) => writer.readOthers(...wanted),
     versionOf: (name) => writer.versionOf(name),
     changes: (name, options) => query(() => base.changes(name, options)),
     latestChanges: (names, limit) => query(() => base.latestChanges(names, limit)),

@@ -116,6 +116,7 @@ export function dispatch(options: DispatchOptions = {}): Dispatching {
         attemptTimeoutMs: MINUTE,
       },
     causes: () => null,
+    readCauses: () => null,
     isRevoked: () => false,
     placeOf: (check, channelKey) =>
       !gone.includes(channelKey) ? "here" : absent.includes(check) ? "absent" : "unwanted",

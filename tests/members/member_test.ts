@@ -3,6 +3,7 @@ import type { MemberEvent, MemberParts, MemberWork } from "../../src/members/mem
 import { CheckShare } from "../../src/members/check_share.ts";
 import { Member } from "../../src/members/member.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
+import { AttributeIndex } from "../../src/state/record_cache.ts";
 import { connectToMemory, createMemoryServer } from "../../testing/simulation/memory_shared_store.ts";
 import { recordOf } from "../state/records.ts";
 import { testCheck } from "../support/checks.ts";
@@ -20,6 +21,7 @@ const PARTS: MemberParts = {
   repository: {
     flush: () => Promise.resolve(),
     recordOf: (name) => recordOf(name),
+    attributes: new AttributeIndex(),
     adopt: () => {},
     leaveOthers: () => {},
   },

@@ -32,6 +32,7 @@ async function startMember(check = CHECK) {
     isOpen: false,
     runs: () => true,
     poke: () => {},
+    readRelated: () => Promise.resolve(),
   };
   const desk = await openDesk([check], { member: sharing });
   const record = (condition: Condition) => desk.record(check, condition);

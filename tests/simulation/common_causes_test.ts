@@ -1,9 +1,11 @@
 /** Problems with a common cause are one message. */
 import assert from "node:assert/strict";
+import { campaign, testSeed } from "../../testing/seed.ts";
 import { simulate, type World } from "../../testing/simulation/mod.ts";
 import { describeNotification } from "../../src/rehearsal/message_text.ts";
 import { messagesOf, play } from "../rehearsal/play.ts";
 import type { Receivers } from "../../testing/simulation/receivers.ts";
+import { type Hook, Installation } from "./installation.ts";
 
 const START = "2026-03-02 21:55";
 const EACH = { parameters: { body: ["{{event}} {{headline}}"] } };
@@ -286,3 +288,126 @@ for (const end of ["kill", "stop"] as const) {
     },
   });
 }
+
+const SERVERS = ["10.0.0.7", "10.0.0.8"];
+const PATHS = ["1", "2", "3", "4", "5", "6"];
+
+/** Plays a story of members, each of which runs some checks of two servers. */
+async function playMembers(
+  hosts: string,
+  story: (
+    installation: Installation,
+    members: ReadonlyMap<string, ReturnType<Installation["start"]>>,
+  ) => Promise<void>,
+): Promise<void> {
+  for (let seed = testSeed(); seed < testSeed() + campaign(6, 1); seed++) {
+    using installation = await Installation.create({ seed });
+    const { world, hook } = installation;
+    const checks = SERVERS.flatMap((server) => {
+      world.network.add(server);
+      return PATHS.map((path) => [`${server}/${path}`, {
+        ...installation.checkOf(path),
+        parameters: { request: { target: `http://${server}/${path}` } },
+      }]);
+    });
+    installation.writeConfig({
+      defaults: {
+        threshold: 1,
+        schedule: { regular_interval: "1 minute", attentive_interval: "10 seconds" },
+      },
+      checks: Object.fromEntries(checks),
+    }, { failOpenAfter: 3_600 });
+    const members = new Map([...hosts].map((host) => [host, installation.start(host)]));
+    // So that the faults begin at other times of the schedules.
+    await world.advance(120_000 + seed * 7_000 % 60_000);
+    try {
+      await story(installation, members);
+      for (const { id } of hook.posts) assert.equal(hook.posts.filter((one) => one.id === id).length, 1);
+    } catch (error) {
+      const trace = world.trace.text({ zone: "UTC", linesMax: 200 });
+      throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : error}\n${trace}`);
+    }
+  }
+}
+
+/** Makes servers refuse connections, or respond again. */
+function turn({ world }: Installation, kind: "refuse" | "up", servers = SERVERS): void {
+  for (const server of servers) {
+    const host = world.network.host(server);
+    if (host !== null) host.fault = { kind };
+  }
+}
+
+/** The events, checks and causes of each message, by their first check; forgets them. */
+function takeMessages({ messages }: Hook): readonly string[] {
+  return messages.splice(0).map((message) => {
+    const [first] = message;
+    const checks = message.map(({ check }) => check).sort().join(" ");
+    return `${first?.event} ${checks}: ${
+      /all connect to \S+:80/.exec(first?.cause ?? "")?.[0] ?? "no cause"
+    }`;
+  }).sort();
+}
+
+function checksOn(server = ""): string {
+  return PATHS.map((path) => `${server}/${path}`).join(" ");
+}
+
+const PROBLEMS = SERVERS.map((server) => `problem ${checksOn(server)}: all connect to ${server}:80`);
+const RECOVERIES = SERVERS.map((server) => `recovery ${checksOn(server)}: no cause`);
+
+for (const hosts of ["ab", "abc"]) {
+  Deno.test(`the checks of a server that members ${hosts} run are one message that names it`, async () => {
+    await playMembers(hosts, async (installation, members) => {
+      const { world, hook, shared: { server: { database } } } = installation;
+      let reads = 0;
+      const { sharing } = database;
+      database.sharing = (attributes) => (reads++, sharing.call(database, attributes));
+      await world.advance(60_000);
+      assert.equal(reads, 0, "while nothing fails");
+      turn(installation, "refuse");
+      await world.advance(90_000);
+      assert.deepEqual(takeMessages(hook), PROBLEMS);
+      turn(installation, "up");
+      await world.advance(60_000);
+      assert.deepEqual(takeMessages(hook), RECOVERIES);
+      for (const host of [...hosts].slice(1)) world.machine(host).cutOff("10.0.0.7");
+      await world.advance(90_000);
+      const problems = takeMessages(hook);
+      assert.ok(problems.join(" ").split("10.0.0.7/").length > 3, "three checks that fail");
+      assert.doesNotMatch(problems.join(), /all connect/, "another member reaches it");
+      await installation.stop(...members.values());
+    });
+  });
+}
+
+Deno.test("a member or a database that ends while a common cause is found loses and repeats nothing", async () => {
+  await playMembers("abc", async (installation, members) => {
+    const { world, hook, shared: { server } } = installation;
+    const failed = async (): Promise<void> => {
+      turn(installation, "refuse", ["10.0.0.7"]);
+      await world.until(() => world.results.at(-1)?.condition === "critical", "the first failure");
+      await world.advance(1_000);
+    };
+    const recover = async (): Promise<void> => {
+      await world.advance(60_000);
+      turn(installation, "up");
+      await world.advance(60_000);
+    };
+    await failed();
+    members.get("b")?.signal("SIGKILL");
+    await recover();
+    const problems = takeMessages(hook).filter((message) => message.startsWith("problem"));
+    assert.ok(problems.every((message) => message.endsWith("all connect to 10.0.0.7:80")), problems.join());
+    await failed();
+    server.kill();
+    await world.advance(8_000);
+    server.start();
+    await recover();
+    const events = PATHS.flatMap((path) => hook.events(`10.0.0.7/${path}`));
+    const twice = ["problem", "recovery", "problem", "recovery"];
+    assert.deepEqual(events, PATHS.flatMap((path) => twice.map((event) => `10.0.0.7/${path} ${event}`)));
+    for (const host of ["a", "c"]) members.get(host)?.signal("SIGTERM");
+    await world.advance(10_000);
+  });
+});

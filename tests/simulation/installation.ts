@@ -13,12 +13,16 @@ export interface Posted {
   readonly output: string;
   readonly problem_began_at: string;
   readonly missed_problem: { readonly id: string; readonly output: string } | null;
+  /** The common cause; absent: none is known. */
+  readonly cause?: string;
 }
 
 /** A receiver of notifications. */
 export class Hook {
   readonly name: string;
   readonly posts: Posted[] = [];
+  /** The notifications of each request that arrived. */
+  readonly messages: (readonly Posted[])[] = [];
   /** Requests, those that failed included. */
   attempts = 0;
   readonly #world: World;
@@ -29,7 +33,9 @@ export class Hook {
     world.network.add(`${name}.example.org`, {
       respond: ({ body = "" }) => {
         const { notifications } = JSON.parse(body) as { notifications: readonly Omit<Posted, "atMs">[] };
-        this.posts.push(...notifications.map((one) => ({ ...one, atMs: world.nowMs })));
+        const message = notifications.map((one) => ({ ...one, atMs: world.nowMs }));
+        this.posts.push(...message);
+        this.messages.push(message);
         for (const { event, check, output, id } of notifications) {
           world.trace.add("", "received", `${this.name}: ${event} ${check} "${output}" ${id.slice(0, 8)}`);
         }

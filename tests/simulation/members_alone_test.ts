@@ -20,9 +20,13 @@ for (const [last, before] of [["recovery", "problem"], ["problem", "recovery"]] 
     }
     for (const name of names) statuses.set(name, statusOf(last));
     await installation.ranAgain(2);
-    hook.fault = { kind: "up" };
     const sentAlone = hook.posts.length;
-    await world.advance(30_000);
+    const owner = server.database.members().find(({ channelKeys }) => channelKeys.length > 0)?.host;
+    world.machine(owner).cutOff("hook.example.org");
+    hook.fault = { kind: "up" };
+    await world.until(() => hook.posts.length > sentAlone, "what the other one sends alone");
+    world.machine(owner).reconnect("hook.example.org");
+    await world.advance(60_000);
     const alone = hook.posts.slice(sentAlone).map(({ check, event }) => `${check} ${event}`);
     const overtaken = names.filter((name) =>
       alone.indexOf(`${name} ${last}`) < alone.indexOf(`${name} ${before}`)

@@ -17,6 +17,7 @@ import {
   endOf,
   notificationOf,
   queuedOf,
+  recordOf,
   resultOf,
   silenceOf,
   updateOf,
@@ -180,6 +181,28 @@ export function testSharedStore(
     } finally {
       await heartbeats.close();
     }
+  });
+
+  test("readOthers() returns the checks whose last run depended on an attribute: those that suspect something, then those that run last", async ({ open }) => {
+    const store = await open();
+    const saveOne = async (name: string, nextRunAtMs: number, suspected: string[], worked: string[]) => {
+      const last = resultOf({ attributes: { suspected, worked }, output: '"host a.test"\\' });
+      await store.save([{ ...updateOf(name), record: recordOf(name, { last, nextRunAtMs }) }]);
+    };
+    const words = ["host a.test", 'file system 9:/"\\é\0'];
+    await saveOne("early", 1, [], words);
+    await saveOne("late", 2, [], words);
+    await saveOne('we"b\0', 1, words, []);
+    await saveOne("longer", 3, ["host a.test.example"], ["a.test"]);
+    await store.save([updateOf("unknown")]);
+    const found = async (names: readonly string[], attributes: readonly string[]) =>
+      (await store.readOthers(names, attributes)).map(({ name }) => name);
+    for (const word of words) assert.deepEqual(await found([], [word]), ['we"b\0', "late", "early"]);
+    assert.deepEqual(await found([], ["host a.test.example", "none"]), ["longer"]);
+    assert.deepEqual(
+      new Set(await found(["unknown"], ["host a.test.example"])),
+      new Set(["unknown", "longer"]),
+    );
   });
 
   test("saveLocationResults() keeps the last result of each check and location, with its age", async ({ open }) => {

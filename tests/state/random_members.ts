@@ -14,6 +14,7 @@ import {
   NOW_MS,
   queuedOf,
   recordOf,
+  resultOf,
   silenceOf,
 } from "./records.ts";
 
@@ -32,6 +33,7 @@ interface Caller {
 }
 
 const NAMES = ["web", "mail", "dns"];
+const ATTRIBUTES = ["host a.test", 'unit "b\\\0é'];
 const CHANNELS = ["one", "two"];
 const CONDITIONS = ["ok", "warning", "critical"] as const;
 const BLOCKS = journalOf([...Array(40).keys()].map((index) => ({
@@ -127,7 +129,12 @@ class Calls {
   update(name: string): CheckUpdate {
     const atMs = NOW_MS + Math.floor(this.random() * 8_000_000);
     return {
-      record: recordOf(name, { missedRuns: Math.floor(this.random() * 100) }),
+      record: recordOf(name, {
+        missedRuns: Math.floor(this.random() * 100),
+        last: resultOf({
+          attributes: { suspected: this.some(ATTRIBUTES, 0.2), worked: this.some(ATTRIBUTES) },
+        }),
+      }),
       rollup: this.pick([null, entryOf(atMs, { condition: this.pick(CONDITIONS) })]),
       change: this.pick([null, changeOf(name, atMs)]),
       ...this.random() < 0.3 && { journal: this.pick(BLOCKS) },
@@ -142,7 +149,7 @@ const CALLS: Readonly<Record<string, (caller: Caller, calls: Calls) => Promise<u
       Array.from({ length: 1 + Math.floor(calls.random() * 3) }, () => calls.update(calls.pick(NAMES))),
     ),
   load: ({ store }, calls) => store.load(calls.some(NAMES)),
-  readOthers: ({ store }, calls) => store.readOthers(calls.some(NAMES)),
+  readOthers: ({ store }, calls) => store.readOthers(calls.some(NAMES), calls.some(ATTRIBUTES)),
   versionOf: ({ store }, calls) => Promise.resolve(store.versionOf(calls.pick(NAMES))),
   beat: async (caller, calls) => {
     const { id, heartbeats } = caller;

@@ -23,6 +23,10 @@ class Breaking implements VersionedRecords {
     return this.#do("some", () => this.#database.records(names));
   }
 
+  sharing(attributes: readonly string[]) {
+    return Promise.resolve(this.#database.sharing(attributes));
+  }
+
   save(batch: Parameters<VersionedRecords["save"]>[0]) {
     return this.#do("save", () => this.#database.saveRecords(batch));
   }

@@ -1,6 +1,7 @@
 /** Checks, their changes and roll-ups in PostgreSQL. */
 import { eachCondition } from "../../domain/condition.ts";
 import type { CheckJournal, JournalBlock } from "../../domain/check_journal.ts";
+import { SHARING_MAX } from "../../domain/membership.ts";
 import type { CheckStore, CheckUpdate, Rollup, SumSpan } from "../../domain/store.ts";
 import { columnText } from "../codec.ts";
 import {
@@ -108,6 +109,11 @@ function prefixed(columns: readonly string[]): string {
 const VERSIONED = `${RECORDS.columns}, version`;
 const SELECT_SOME_RECORDS = `SELECT ${VERSIONED} FROM checks WHERE name = ANY($1::text[])`;
 
+/** The words are of JSON: in an output they would be escaped. */
+const SELECT_SHARING = `SELECT ${VERSIONED} FROM checks
+  WHERE EXISTS (SELECT FROM unnest($1::text[]) AS word WHERE strpos(last, word) > 0)
+  ORDER BY strpos(last, '"suspected":[]') > 0, next_run_at_ms DESC NULLS LAST, name LIMIT ${SHARING_MAX}`;
+
 /** The records in PostgreSQL, for the writer of a process. */
 export function createPostgresRecords(client: PostgresClient): VersionedRecords {
   const encoded = new WeakMap<RecordBatch, readonly Parameter[]>();
@@ -119,6 +125,10 @@ export function createPostgresRecords(client: PostgresClient): VersionedRecords 
         await readAll((...query) => client.query(...query), { table: "checks", columns: VERSIONED }),
       ),
     some: async (names) => versioned((await client.query(SELECT_SOME_RECORDS, [toNames(names)])).rows),
+    sharing: async (attributes) => {
+      const words = attributes.map((attribute) => JSON.stringify(attribute));
+      return versioned((await client.query(SELECT_SHARING, [arrayText(words)])).rows);
+    },
     save: async (batch) => {
       const parameters = encoded.getOrInsertComputed(batch, toParameters);
       return new Set((await client.query(SAVE, parameters)).rows.map(nameIn));

@@ -127,7 +127,7 @@ function createPostgresStore(
     load: (names) => inTurn(() => read(() => writer.load(names))),
     save: (updates) => inTurn(() => write(() => writer.save(updates))),
     members: () => select(SELECT_MEMBERS, [], memberIn),
-    readOthers: (names) => read(() => writer.readOthers(names)),
+    readOthers: (...wanted) => read(() => writer.readOthers(...wanted)),
     known: (names) => read(() => readKnown(client, names)),
     pendingChannels: () => select(SELECT_PENDING_CHANNELS, [], channelKeyIn),
     takeQueue: (queue, owner) => write(() => queues.take(queue, owner)),
