@@ -62,7 +62,9 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
     );
     harness.writeConfig({ bad }, { state: "kept.sqlite" });
 
-    const program = harness.startHere(["check", "--format", "ndjson", "--log-format", "json"]);
+    const program = harness.startHere(
+      ["check", "--format", "ndjson", "--log-format", "json", "--log-level", "debug"],
+    );
     objects.push(["The event `start`", await program.stdout.event("start")]);
     const { late_ms: lateMs, ...running } = await program.stdout.event("result");
     assert.equal(typeof lateMs, "number");
@@ -74,6 +76,7 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
     ]);
     program.signal("SIGHUP");
     objects.push(["The event `reload`", await program.stdout.event("reload")]);
+    await program.stderr.next(/control socket at/);
     const planned = await printed("reload", "--plan", "--yes", "--format", "json");
     objects.push(["`reload --format json`", planned], ["A config of `replay`", planned.plan.configs[1]]);
     await program.stdout.event("reload");
