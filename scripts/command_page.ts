@@ -1,6 +1,12 @@
 /** Generates `docs/reference/command_line.md` from the definitions of `--help`. */
-import { type Command, COMMON_OPTIONS, grouped, type OptionSpec } from "../src/cli/command_definition.ts";
-import { EXIT_CODE_HELP, exitCodeHelp } from "../src/cli/exit_code.ts";
+import {
+  type Command,
+  COMMON_OPTIONS,
+  EXIT_CODE_HELP,
+  exitCodeHelp,
+  grouped,
+  type OptionSpec,
+} from "../src/cli/command_definition.ts";
 
 /** Returns the page's text. */
 export function commandPage(commands: readonly Command[]): string {

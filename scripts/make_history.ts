@@ -6,10 +6,8 @@
  * writes DIRECTORY/monitor.json with so many checks (3 by default) and DIRECTORY/state.sqlite with their history, for
  * `monitor status`, `monitor history` and `monitor report`. The hosts of the checks do not exist.
  */
-import { demoChecks } from "../src/cli/demo/demo_checks.ts";
-import { demoConfig, openDemoConfig } from "../src/cli/demo/run_demo.ts";
-import { makeHistory } from "../src/cli/demo/demo_history.ts";
-import { DemoPlan } from "../src/cli/demo/demo_plan.ts";
+import { demoChecks, DemoPlan } from "../src/cli/demo/demo_checks.ts";
+import { demoConfig, makeHistory, openDemoConfig } from "../src/cli/demo/run_demo.ts";
 import { createMemorySystem } from "../testing/memory_system.ts";
 
 const [directory = ".", count = "3"] = Deno.args;

@@ -3,10 +3,15 @@
  *
  *     deno task man   writes dist/man/monitor.1
  */
-import { type Command, COMMON_OPTIONS, OPTION, type OptionSpec } from "../src/cli/command_definition.ts";
 import project from "../deno.json" with { type: "json" };
+import {
+  type Command,
+  COMMON_OPTIONS,
+  EXIT_CODE_HELP,
+  OPTION,
+  type OptionSpec,
+} from "../src/cli/command_definition.ts";
 import { COMMANDS } from "../src/cli/commands.ts";
-import { EXIT_CODE_HELP } from "../src/cli/exit_code.ts";
 import { PROJECT_URL } from "../src/cli/help.ts";
 
 type Row = readonly [term: string, meaning: string];

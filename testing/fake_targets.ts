@@ -1,6 +1,6 @@
 import type { IncomingResponse, Requests } from "../src/domain/requests.ts";
 import type { System } from "../src/domain/system.ts";
-import { explainRequestError } from "../src/system/http/request_failure.ts";
+import { explainRequestError } from "../src/system/network_failure.ts";
 import type { FakeClock } from "./fake_clock.ts";
 import { createMemorySystem } from "./memory_system.ts";
 

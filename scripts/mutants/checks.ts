@@ -20,7 +20,7 @@ export const CHECKS: FaultyLayer = {
       ],
     },
     {
-      file: "src/checks/process_executable.ts",
+      file: "src/checks/process.ts",
       tests: ["tests/checks/process_test.ts"],
       faults: [
         [
@@ -452,7 +452,7 @@ export const CHECKS: FaultyLayer = {
       ],
     },
     {
-      file: "src/checks/http/request_errors.ts",
+      file: "src/checks/http_request.ts",
       tests: ["tests/checks/http/request_errors_test.ts"],
       faults: [
         [
@@ -646,7 +646,7 @@ export const CHECKS: FaultyLayer = {
       faults: [["a clock without a source counts", "if (!isSynchronized) {", 'if (code !== "") {']],
     },
     {
-      file: "src/checks/tcp_steps.ts",
+      file: "src/checks/tcp_connect.ts",
       tests: ["tests/checks/tcp_dialog_test.ts"],
       faults: [["a login is sent before TLS starts", "(login !== undefined && !tls)", "false"]],
     },

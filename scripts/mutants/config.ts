@@ -55,7 +55,7 @@ export const CONFIG: FaultyLayer = {
       ],
     },
     {
-      file: "src/config/named_checks.ts",
+      file: "src/config/named_references.ts",
       faults: [
         [
           "a cycle of dependencies is not found",
@@ -126,7 +126,7 @@ export const CONFIG: FaultyLayer = {
       ],
     },
     {
-      file: "src/config/include.ts",
+      file: "src/config/config_file.ts",
       faults: [
         [
           "a file that is included twice counts twice",

@@ -76,7 +76,7 @@ export const HTTP: FaultyLayer = {
       ],
     },
     {
-      file: "src/system/http/http_head.ts",
+      file: "src/system/http/http_message.ts",
       tests: ["tests/system/http/http_servers_test.ts"],
       faults: [
         ["the head of a request has any size", "HEAD_BYTES_MAX = 16_384", "HEAD_BYTES_MAX = 16_384_000"],
@@ -89,7 +89,7 @@ export const HTTP: FaultyLayer = {
       ],
     },
     {
-      file: "src/system/http/http_head.ts",
+      file: "src/system/http/http_message.ts",
       tests: ["tests/system/http/plain_http_test.ts"],
       faults: [
         ["a response has any number of headers", "FIELDS_MAX = 5000", "FIELDS_MAX = 5_000_000"],
@@ -106,7 +106,7 @@ export const HTTP: FaultyLayer = {
       ],
     },
     {
-      file: "src/system/http/http_body.ts",
+      file: "src/system/http/http_message.ts",
       tests: ["tests/system/http/plain_http_test.ts"],
       faults: [
         [

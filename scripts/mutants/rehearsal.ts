@@ -143,7 +143,7 @@ export const REHEARSAL: FaultyLayer = {
       ],
     },
     {
-      file: "src/cli/demo/demo_plan.ts",
+      file: "src/cli/demo/demo_checks.ts",
       tests: ["tests/simulation/demo_test.ts"],
       faults: [
         [
@@ -208,7 +208,7 @@ export const REHEARSAL: FaultyLayer = {
       faults: [["a job keeps other checks from the network", "usesNetwork: true", "usesNetwork: false"]],
     },
     {
-      file: "src/config/include.ts",
+      file: "src/config/config_file.ts",
       tests: ["tests/simulation/reload_plan_test.ts"],
       faults: [
         [

@@ -298,7 +298,7 @@ export const STATE: FaultyLayer = {
       ],
     },
     {
-      file: "src/state/sqlite/statements.ts",
+      file: "src/state/sqlite/sqlite_checks.ts",
       tests: SQLITE,
       faults: [
         [
@@ -326,7 +326,7 @@ export const STATE: FaultyLayer = {
       ],
     },
     {
-      file: "src/state/sqlite/store_failure.ts",
+      file: "src/state/sqlite/sqlite_connection.ts",
       faults: [
         [
           "a damaged file is not quarantined",
@@ -478,7 +478,7 @@ export const POSTGRES: FaultyLayer = {
       ],
     },
     {
-      file: "src/state/postgres/postgres_prune.ts",
+      file: "src/state/postgres/postgres_store.ts",
       tests: POSTGRES_STORE,
       faults: [
         [

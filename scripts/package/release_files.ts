@@ -1,6 +1,6 @@
 import { licensesText } from "../../src/cli/commands/licenses.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
-import { SHELL_ENTRIES } from "../../src/cli/completion/shells.ts";
+import { SHELL_ENTRIES } from "../../src/cli/completion.ts";
 import licenses from "../../src/cli/generated/licenses.json" with { type: "json" };
 import { manPage } from "../man_page.ts";
 

@@ -7,8 +7,7 @@ import type { Condition } from "../domain/condition.ts";
 import type { ChannelKindEntry, DeliverContext, Delivery, Message, MessageItem } from "../domain/delivery.ts";
 import { describeRequestFailure } from "../shared/failure_words.ts";
 import { createRedactor, type Redact } from "../shared/redact.ts";
-import { readStart } from "../shared/read_start.ts";
-import { retryAfterMs } from "../shared/retry_after.ts";
+import { readStart, retryAfterMs } from "../shared/read_response.ts";
 import type { IncomingResponse, OutgoingRequest } from "../domain/requests.ts";
 import {
   bodyRuleOf,

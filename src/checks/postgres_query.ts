@@ -4,8 +4,7 @@ import type { CheckKindEntry } from "../domain/check_kind.ts";
 import type { Connection } from "../domain/connections.ts";
 import { parseJson } from "../shared/json_values.ts";
 import { ConnectionLostError, PostgresConnection } from "../shared/postgres/postgres_connection.ts";
-import { ProtocolError } from "../shared/postgres/protocol.ts";
-import { PostgresError } from "../shared/postgres/statement_response.ts";
+import { PostgresError, ProtocolError } from "../shared/postgres/protocol.ts";
 import {
   DATABASE_KIND,
   DatabaseFailure,

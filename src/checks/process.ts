@@ -4,12 +4,11 @@ import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain
 import type { System } from "../domain/system.ts";
 import type { Thresholds } from "../domain/limits.ts";
 import { highestSeverity } from "../domain/condition.ts";
-import { describeFileError } from "../shared/describe_error.ts";
+import { describeFileError, systemCodeOf } from "../shared/describe_error.ts";
 import { firstItems, quote } from "../shared/text.ts";
 import { unitOfControlGroup } from "../shared/unit_name.ts";
 import { readText, UnreadableFileError } from "../shared/regular_file.ts";
 import { createLineSearch } from "./body_pattern.ts";
-import { type Executed, PROCESSES, withExecutable } from "./process_executable.ts";
 import { describeFailure, runCommand, runSystemCommand } from "./system_command.ts";
 import { evaluateMeasures, type Measure, thresholdsOf, thresholdWarnings } from "./thresholds.ts";
 import { nameFor } from "./targets.ts";
@@ -331,4 +330,50 @@ function findErrors({ parameters }: CheckOf<"process">): readonly ParameterProbl
   if ([name, pattern, pidFile, executable, user].some((key) => key !== undefined)) return [];
   const message = 'selects no process, expected "name", "pattern", "executable", "pid_file" or "user"';
   return [{ path: [], message }];
+}
+
+const PROCESSES = "/proc";
+
+interface Executed<Process> {
+  readonly running: readonly Process[];
+  /** Those whose executable cannot be read, such as those of other users. */
+  readonly unreadable: readonly Process[];
+  /** Why the first of them cannot be read; empty: all can. */
+  readonly reason: string;
+}
+
+/** Finds the processes that run the expected file, which may have been replaced; a text: why it can't be compared. */
+async function withExecutable<Process extends { readonly id: number }>(
+  found: readonly Process[],
+  executable: string | undefined,
+  { files, platform, signal }: Pick<System, "files" | "platform"> & { readonly signal: AbortSignal },
+): Promise<Executed<Process> | string> {
+  if (executable === undefined) return { running: found, unreadable: [], reason: "" };
+  if (platform !== "linux") return "only Linux names the executable of a process";
+  let expected = executable;
+  try {
+    expected = await files.realPath(executable);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) {
+      return `cannot read executable "${executable}": ${describeFileError(error, { path: executable })}`;
+    }
+  }
+  const running: Process[] = [];
+  const unreadable: Process[] = [];
+  let reason = "";
+  for (const process of found) {
+    signal.throwIfAborted();
+    const link = `${PROCESSES}/${process.id}/exe`;
+    try {
+      const path = await files.readLink(link);
+      if (path === expected || path === `${expected} (deleted)`) running.push(process);
+    } catch (error) {
+      // A process that has ended, or a thread of the kernel.
+      if (error instanceof Deno.errors.NotFound || systemCodeOf(error) === "ESRCH") continue;
+      if (error instanceof Deno.errors.NotCapable) return describeFileError(error, { path: PROCESSES });
+      if (unreadable.length === 0) reason = describeFileError(error, { path: link });
+      unreadable.push(process);
+    }
+  }
+  return { running, unreadable, reason };
 }

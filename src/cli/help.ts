@@ -1,5 +1,11 @@
-import { type Command, COMMON_OPTIONS, grouped, type OptionSpec } from "./command_definition.ts";
-import { EXIT_CODE_HELP, exitCodeHelp } from "./exit_code.ts";
+import {
+  type Command,
+  COMMON_OPTIONS,
+  EXIT_CODE_HELP,
+  exitCodeHelp,
+  grouped,
+  type OptionSpec,
+} from "./command_definition.ts";
 import { wrap } from "../shared/wrap.ts";
 
 /** The width of a terminal that was not made wider. */

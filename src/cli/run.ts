@@ -1,11 +1,10 @@
-import { type Command, OPTION, UsageError } from "./command_definition.ts";
+import { type Command, EXIT, OPTION, UsageError } from "./command_definition.ts";
 import { nearest } from "../config/nearest.ts";
 import { PERMISSION_CLASSES } from "../domain/runtime_permissions.ts";
 import type { System, TextSink } from "../domain/system.ts";
 import { answerAtOnce, PROGRAM_HELP, versionText } from "./answer_at_once.ts";
 import { parseInvocation, splitCommand } from "./arguments.ts";
 import { COMMAND_LOADERS } from "./command_loaders.ts";
-import { EXIT } from "./exit_code.ts";
 import { describeFailure, typedPlaces } from "./failure.ts";
 import { sinkLike, usesColor } from "./terminal.ts";
 import { CONDITION_CODES } from "../domain/condition.ts";

@@ -8,7 +8,7 @@ import { toNotifyingConfig, withFacts } from "../engine/configured_channels.ts";
 import { startDeadline } from "../shared/deadline.ts";
 import { printable } from "../shared/text.ts";
 import { redactProcesses } from "../shared/redact.ts";
-import { EXIT } from "./exit_code.ts";
+import { EXIT } from "./command_definition.ts";
 import type { OpenConfig } from "./open_config.ts";
 
 const ATTEMPT_MS = 30_000;

@@ -3,7 +3,7 @@ import type { System, TextSink } from "../domain/system.ts";
 import { sleep } from "../shared/deadline.ts";
 import { timeText } from "../shared/local_time.ts";
 import { abortOnStop } from "./check/start_signals.ts";
-import { EXIT } from "./exit_code.ts";
+import { EXIT } from "./command_definition.ts";
 import { describeFailure } from "./failure.ts";
 import { createColors } from "./terminal.ts";
 

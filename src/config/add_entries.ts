@@ -1,5 +1,5 @@
 import { createScanner, findNodeAtLocation, type Node, parseTree } from "jsonc-parser";
-import { layOutJson } from "../shared/lay_out_json.ts";
+import { layOutJson } from "../shared/text.ts";
 import { TOKEN } from "./positions.ts";
 
 /** The kinds of white space, numbered as {@linkcode TOKEN}. */

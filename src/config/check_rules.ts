@@ -3,7 +3,7 @@ import { findExpressionProblems } from "./expressions.ts";
 import { findFormatProblem, type FormattedConfig, timeZoneOf, visitFormattedValues } from "./formats.ts";
 import type { ConfigFile } from "./config_file.ts";
 import { findUseProblems } from "./channel_uses.ts";
-import { findChannelNameProblems } from "./named_channels.ts";
+import { findChannelNameProblems } from "./named_references.ts";
 import { isPlaceholder } from "./placeholders.ts";
 import { joinProblems, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
 import {

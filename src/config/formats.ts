@@ -37,7 +37,6 @@ import { didYouMean, nearest } from "./nearest.ts";
 import { parseRange } from "../shared/decimal.ts";
 import { holdsSecret } from "./placeholders.ts";
 import { isUnit } from "../shared/unit_name.ts";
-import { isLocationName, LOCATION_NAME } from "../shared/location_name.ts";
 import { type Problem, quoteValue } from "./problem.ts";
 import { childOf, type FormattedValue, isObject, type Schema, type SchemaReader } from "./schema_view.ts";
 import { type JsonValue, parseText } from "./syntax.ts";
@@ -451,3 +450,10 @@ function findChoiceProblem({ value, parent = {} }: Pick<FormattedValue, "value" 
 }
 
 const HOST_PORT = /^(?:\[[\da-fA-F:.]+\]|[^\s:/[\]@]+):(\d{1,5})$/;
+
+/** Returns whether a text can name a location: names are listed with commas, and are typed on command lines. */
+export function isLocationName(text: string): boolean {
+  return /^[\w.-]{1,64}$/.test(text);
+}
+
+export const LOCATION_NAME = 'expected 1 to 64 letters, digits, ".", "_" or "-"';

@@ -1,7 +1,6 @@
 import monitorSchema from "./generated/monitor.schema.json" with { type: "json" };
 import type { System } from "../domain/system.ts";
-import { readIncluded } from "./include.ts";
-import { type ConfigFile, openConfigFile } from "./config_file.ts";
+import { type ConfigFile, openConfigFile, readIncluded } from "./config_file.ts";
 import { createPlacer } from "./positions.ts";
 import { ConfigError, quoteValue, type Source } from "./problem.ts";
 import { childOf, createSchemaReader, isObject, membersOf } from "./schema_view.ts";

@@ -4,7 +4,7 @@ import type { System } from "../domain/system.ts";
 import { FileUses, findFileClashes, readFiles, stateFiles, type UsedFile } from "./file_clashes.ts";
 import { type ValidatedFile, validateFile } from "./check_rules.ts";
 import { channelsIn } from "./channel_uses.ts";
-import { channelNames, checkNames, type ConfigFile, openConfigFile } from "./config_file.ts";
+import { channelNames, checkNames, type ConfigFile, openConfigFile, readIncluded } from "./config_file.ts";
 import { postgresIn, type PostgresSettings } from "./postgres_settings.ts";
 import { createConfigPlacer, findRepeatedNames, inTextOrder } from "./source_location.ts";
 import {
@@ -24,7 +24,12 @@ import { absolutePath, type ConfigLocation, readSource } from "./source.ts";
 import type { JsonObject } from "./syntax.ts";
 import { assignAgents, findSharedProblems, warnOfReports, withAgentChecks } from "./agents.ts";
 import { withSelected } from "./check_selectors.ts";
-import { findDependencyProblems, withCombined } from "./named_checks.ts";
+import {
+  findDependencyProblems,
+  resolveNamedChannels,
+  warnOfUnusedChannels,
+  withCombined,
+} from "./named_references.ts";
 import {
   findListenProblems,
   findRehearsalProblems,
@@ -34,7 +39,6 @@ import {
   warnOfSummary,
   warnOfUnusedTags,
 } from "./threshold_rules.ts";
-import { resolveNamedChannels, warnOfUnusedChannels } from "./named_channels.ts";
 import {
   defaultsOf,
   resolveAgents,
@@ -44,7 +48,6 @@ import {
   resolveSummary,
 } from "./resolve.ts";
 import { timeZoneOf } from "./formats.ts";
-import { readIncluded } from "./include.ts";
 import { openSchema, type Shape } from "./profile_schemas.ts";
 import { findWarnings, type SettingPlace, warnOfMetricsFile } from "./warnings.ts";
 

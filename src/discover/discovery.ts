@@ -4,6 +4,10 @@ import { describeFileError } from "../shared/describe_error.ts";
 import { findCommand } from "../shared/find_command.ts";
 import { truncate } from "../shared/text.ts";
 import { type CronJob, CronLineError, readCronLine } from "./cron_line.ts";
+import { X509Certificate } from "node:crypto";
+import { serverOf } from "../checks/domain_expiry.ts";
+import { isLoopback } from "../shared/ip_address.ts";
+import { hostAndPort } from "../domain/runtime_permissions.ts";
 
 export interface Proposal {
   readonly words: readonly string[];
@@ -37,7 +41,7 @@ interface PrintingCommand {
 }
 
 /** Returns the output of a command; `null`, with a note, if it can't be run. */
-export async function printedBy(
+async function printedBy(
   { name, arguments: words, what, codes = [0], missing }: PrintingCommand,
   { system, note, deny }: Discovery,
 ): Promise<string | null> {
@@ -76,7 +80,7 @@ function reasonOf(end: Exclude<Awaited<ReturnType<System["processes"]["run"]>>, 
 const FILE_BYTES_MAX = 1024 * 1024;
 
 /** Returns the text of a file; `null` if there is none, or, with a note, if it can't be read. */
-export async function textOf(path: string, what: string, discovery: Discovery): Promise<string | null> {
+async function textOf(path: string, what: string, discovery: Discovery): Promise<string | null> {
   const { files } = discovery.system;
   return await unlessUnreadable(path, { what, discovery }, async (place) => {
     const { kind, sizeBytes } = await files.stat(place);
@@ -86,7 +90,7 @@ export async function textOf(path: string, what: string, discovery: Discovery): 
 }
 
 /** Returns the names in a directory, in order; none if there is none, or, with a note, if it can't be read. */
-export async function namesIn(path: string, what: string, discovery: Discovery): Promise<readonly string[]> {
+async function namesIn(path: string, what: string, discovery: Discovery): Promise<readonly string[]> {
   const list = async (place: string) => [...await discovery.system.files.list(place)].sort();
   return await unlessUnreadable(path, { what, discovery }, list) ?? [];
 }
@@ -164,22 +168,25 @@ function isDisk(type: string, path: string): boolean {
   return !OTHER_TYPES.test(type) && !/^\/(?:dev|proc|sys|run|snap)(?:\/|$)|^\/etc\/[^/]+$/.test(path);
 }
 
-const WHAT = "cron jobs";
+const CRON_JOBS = "cron jobs";
 
 export async function discoverCronJobs(discovery: Discovery): Promise<readonly Proposal[]> {
   const files = ["/etc/crontab"];
   // Cron ignores names with a dot.
-  for (const name of await namesIn("/etc/cron.d", WHAT, discovery)) {
+  for (const name of await namesIn("/etc/cron.d", CRON_JOBS, discovery)) {
     if (/^[\w-]+$/.test(name)) files.push(`/etc/cron.d/${name}`);
   }
   const proposals: Proposal[] = [];
   for (const file of files) {
-    const text = await textOf(file, WHAT, discovery);
+    const text = await textOf(file, CRON_JOBS, discovery);
     if (text !== null) proposals.push(...jobsIn(text, { place: file, hasUser: true }));
   }
   if (discovery.system.platform === "windows") return proposals;
   // Without a crontab, it exits with 1.
-  const own = await printedBy({ name: "crontab", arguments: ["-l"], what: WHAT, codes: [0, 1] }, discovery);
+  const own = await printedBy(
+    { name: "crontab", arguments: ["-l"], what: CRON_JOBS, codes: [0, 1] },
+    discovery,
+  );
   return [...proposals, ...jobsIn(own ?? "", { place: "the crontab", hasUser: false })];
 }
 
@@ -198,3 +205,165 @@ function jobsIn(text: string, options: Parameters<typeof readCronLine>[1]): read
     }
   });
 }
+
+const CERTIFICATES = "certificates";
+
+/** The directories of servers' certificates, and how many levels are below. */
+const DIRECTORIES: readonly (readonly [path: string, levels: number])[] = [
+  ["/etc/letsencrypt/live", 1],
+  ["/etc/nginx/ssl", 1],
+  ["/etc/nginx/certs", 1],
+  ["/etc/apache2/ssl", 1],
+  ["/etc/httpd/ssl", 1],
+  ["/etc/haproxy/certs", 0],
+  ["/etc/dehydrated/certs", 1],
+  ["/var/lib/acme", 1],
+  ["/var/lib/dehydrated/certs", 1],
+  ["/var/lib/caddy/.local/share/caddy/certificates", 2],
+];
+
+const FILES_MAX = 500;
+
+export async function discoverCertificates(discovery: Discovery): Promise<readonly Proposal[]> {
+  const files: string[] = [];
+  for (const [path, levels] of DIRECTORIES) await collect(path, levels, { discovery, files });
+  const proposals = new Map<string, Proposal>();
+  for (const path of files) {
+    const text = await textOf(path, CERTIFICATES, discovery);
+    const host = text === null ? null : hostOf(text);
+    if (host === null || proposals.has(host)) continue;
+    proposals.set(host, { words: [CERTIFICATE_KIND, host], reason: `certificate in ${path}` });
+    const domain = registeredIn(host);
+    if (domain === null || proposals.has(`domain ${domain}`)) continue;
+    proposals.set(`domain ${domain}`, { words: [DOMAIN_KIND, domain], reason: `domain of ${host}` });
+  }
+  return [...proposals.values()];
+}
+
+const CERTIFICATE_KIND = "tls_certificate";
+const DOMAIN_KIND = "domain_expiry";
+
+/** Returns the registered domain where that is certain: of two labels, in a zone whose registry answers. */
+function registeredIn(host: string): string | null {
+  const [, domain, zone = ""] = /^(?:www\.)?([\w-]+\.(\w+))$/.exec(host) ?? [];
+  return domain === undefined || serverOf(zone) === null ? null : domain;
+}
+
+async function collect(
+  directory: string,
+  levels: number,
+  { discovery, files }: { readonly discovery: Discovery; readonly files: string[] },
+): Promise<void> {
+  for (const name of await namesIn(directory, CERTIFICATES, discovery)) {
+    if (files.length >= FILES_MAX) return;
+    if (/\.(?:pem|crt|cer)$/.test(name)) files.push(`${directory}/${name}`);
+    else if (levels > 0 && !name.includes(".key")) {
+      await collect(`${directory}/${name}`, levels - 1, { discovery, files });
+    }
+  }
+}
+
+/** Returns the first name of the first certificate that is no pattern; `null`: none, or it is of a CA. */
+function hostOf(text: string): string | null {
+  const [block] = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/.exec(text) ?? [];
+  if (block === undefined) return null;
+  try {
+    const { ca, subjectAltName } = new X509Certificate(block);
+    if (ca) return null;
+    return (subjectAltName ?? "").split(", ").map((name) => /^DNS:([\w-]+(?:\.[\w-]+)+)$/.exec(name)?.[1])
+      .find((name) => name !== undefined) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+interface Listener {
+  /** Without brackets; `*`: every address. */
+  readonly host: string;
+  readonly port: number;
+  /** Of the process; `null`: it belongs to another user. */
+  readonly process: string | null;
+}
+
+/** Ports from here on are given to clients and to services that choose none. */
+const EPHEMERAL_MIN = 32_768;
+
+export async function discoverPorts(discovery: Discovery): Promise<readonly Proposal[]> {
+  let isMissing = false;
+  const printed = await printedBy({
+    name: "ss",
+    arguments: ["-H", "-l", "-n", "-t", "-p"],
+    what: "listening ports",
+    missing: () => isMissing = true,
+  }, discovery);
+  const listeners = printed !== null
+    ? printed.split("\n").flatMap(readLine)
+    : isMissing
+    ? await readKernelTables(discovery)
+    : [];
+  const byPort = Map.groupBy(listeners, ({ port }) => port);
+  return [...byPort].filter(([port]) => port < EPHEMERAL_MIN).sort(([one], [other]) => one - other)
+    .flatMap(([port, group]) => {
+      const { host, process } = group.find((listener) => listener.host === EVERY_ADDRESS) ??
+        group.find((listener) => isLoopback(listener.host)) ?? group[0] ?? NONE;
+      // The endpoint of the monitor itself is gone whenever it could check it.
+      if (process === "monitor") return [];
+      const subject = process === null ? `port ${port} is open` : `${process} listens to port ${port}`;
+      const isEvery = host === EVERY_ADDRESS;
+      const place = hostAndPort(isEvery ? "127.0.0.1" : host, port);
+      const protocol = PROTOCOLS[port];
+      const words = [protocol === undefined ? place : `${protocol}://${place}`];
+      return [{ words, reason: isEvery ? subject : `${subject} at ${host}` }];
+    });
+}
+
+/** Those with a greeting, by their usual ports. */
+const PROTOCOLS: Readonly<Record<number, string>> = {
+  21: "ftp",
+  22: "ssh",
+  25: "smtp",
+  110: "pop3",
+  143: "imap",
+  587: "smtp",
+  6379: "redis",
+};
+
+const EVERY_ADDRESS = "*";
+const NONE = { host: EVERY_ADDRESS, process: null };
+
+/** Parses a line of `ss`: state, two queues, the local and the other address, processes. */
+function readLine(line: string): readonly Listener[] {
+  const [, , , local = "", , ...rest] = line.trim().split(/\s+/);
+  const [, address = "", port = ""] = /^(.*):(\d+)$/.exec(local) ?? [];
+  if (port === "") return [];
+  const host = address.replace(/%[^\]]*/, "").replace(/^\[(.*)\]$/, "$1").replace(/^::ffff:(?=\d+\.)/, "");
+  const process = /\(\("([^"]+)"/.exec(rest.join(" "))?.[1] ?? null;
+  return [{ host: ["0.0.0.0", "::"].includes(host) ? EVERY_ADDRESS : host, port: Number(port), process }];
+}
+
+/** Reads the tables of the kernel, which take every permission of the runtime. */
+async function readKernelTables({ system, root = "", note }: Discovery): Promise<readonly Listener[]> {
+  try {
+    const paths = ["tcp", "tcp6"].map((name) => `${root}/proc/net/${name}`);
+    const tables = await Promise.all(paths.map((path) => system.files.read(path)));
+    return tables.flatMap((table) => new TextDecoder().decode(table).split("\n").flatMap(readRow));
+  } catch {
+    note("listening ports: ss is not installed");
+    return [];
+  }
+}
+
+/** State 0A is LISTEN (proc_net_tcp.txt of Linux). Addresses are words of four bytes, in the byte order of the machine. */
+function readRow(row: string): readonly Listener[] {
+  const [, address = "", port = ""] = /^\s*\d+: ([\dA-F]+):([\dA-F]{4}) \S+ 0A /.exec(row) ?? [];
+  if (port === "") return [];
+  const hostOf = (): string | null => {
+    if (/^0+$/.test(address)) return EVERY_ADDRESS;
+    if (address.length > 8) return address === LOOPBACK_V6 ? "::1" : null;
+    return address.match(/../g)?.reverse().map((byte) => Number.parseInt(byte, 16)).join(".") ?? address;
+  };
+  const host = hostOf();
+  return host === null ? [] : [{ host, port: Number.parseInt(port, 16), process: null }];
+}
+
+const LOOPBACK_V6 = `${"0".repeat(24)}01000000`;

@@ -4,13 +4,30 @@
  *
  * @see https://github.com/prometheus/blackbox_exporter/blob/master/CONFIGURATION.md
  */
-import { type Labels, readAlertmanager, type Routed } from "./alertmanager.ts";
-import { type AlertRule, alertSettings, limitsOf, readRules } from "./blackbox_rules.ts";
-import { probeOf } from "./blackbox_modules.ts";
+import type * as written from "../domain/generated/written_config.ts";
+import {
+  type AlertRule,
+  alertSettings,
+  type Labels,
+  limitsOf,
+  type ProbeLimits,
+  readAlertmanager,
+  readRules,
+  type Routed,
+} from "./prometheus_alerts.ts";
 import { type ConfigDraft, type Importer, SourceItem } from "./config_draft.ts";
-import { asText, Foreign } from "./foreign_value.ts";
-import { type ForeignFile, type IncludedFiles, parseMapping, parseYaml } from "./foreign_text.ts";
-import { intervalText, parsePrometheusDuration } from "./span_text.ts";
+import {
+  asText,
+  asTexts,
+  asWord,
+  Foreign,
+  type ForeignFile,
+  type IncludedFiles,
+  parseMapping,
+  parseYaml,
+} from "./foreign_text.ts";
+import { intervalText, parseHostAndPort, parsePrometheusDuration } from "./span_text.ts";
+import { canonicalAddress } from "../shared/ip_address.ts";
 
 export const blackboxImporter: Importer = {
   expects:
@@ -150,4 +167,261 @@ const TAGS_MAX = 20;
 /** A target without user information and values of parameters. */
 function hiddenIn(target: string): string {
   return target.replace(/^([a-z]+:\/\/)[^/@?#]*@/i, "$1").replace(/[?#].*$/s, "");
+}
+
+interface Probe {
+  readonly target: string;
+  readonly limits: ProbeLimits;
+  readonly item: SourceItem;
+}
+
+/** Returns the check of a target, or why there is none. */
+function probeOf(module: Foreign, probe: Probe): written.CheckByKind | string {
+  const prober = module.text("prober") ?? "http";
+  const make = PROBERS[prober];
+  if (make === undefined) return `no check for the prober "${prober}"`;
+  const settings = module.object(prober);
+  const check = make(settings, probe);
+  if (typeof check === "string") return check;
+  for (const key of settings.unread) {
+    if (!IGNORED.includes(key)) probe.item.leaveOut(`${prober}.${key}`, LEFT_OUT[key] ?? "no counterpart");
+  }
+  return check;
+}
+
+const PROBERS: Readonly<
+  Record<string, (settings: Foreign, probe: Probe) => written.CheckByKind | string>
+> = {
+  http: httpProbe,
+  tcp: tcpProbe,
+  dns: dnsProbe,
+  icmp: pingProbe,
+  grpc: grpcProbe,
+  websocket: websocketProbe,
+};
+
+/** Keys that change nothing in a check. */
+const IGNORED: readonly string[] =
+  ("compression enable_http2 enable_http3 fail_if_not_ssl follow_redirects ip_protocol_fallback " +
+    "preferred_ip_protocol recursion_desired valid_http_versions").split(" ");
+
+const LEFT_OUT: Readonly<Record<string, string>> = {
+  body_file: "write the body",
+  oauth2: "write an http_request check with steps",
+  proxy_url: "set HTTP_PROXY or HTTPS_PROXY",
+  proxy_from_environment: "HTTP_PROXY and HTTPS_PROXY are used anyway",
+  transport_protocol: "UDP is used first, then TCP",
+};
+
+function httpProbe(settings: Foreign, { target, limits, item }: Probe): written.CheckByKind {
+  const url = /^https?:\/\//i.test(target) ? target : `http://${target}`;
+  const login = settings.object("basic_auth");
+  const authorization = settings.object("authorization");
+  const token = settings.text("bearer_token") ?? authorization.text("credentials");
+  const method = settings.text("method")?.toUpperCase() ?? "GET";
+  const body = settings.body("body");
+  const headers = Object.fromEntries(
+    settings.object("headers").entries.map(([name, value]) => [name, String(value)]),
+  );
+  if (token !== undefined) headers["Authorization"] = `${authorization.text("type") ?? "Bearer"} ${token}`;
+  for (const [key, from] of [["basic_auth", login], ["authorization", authorization]] as const) {
+    for (const name of ["password_file", "username_file", "credentials_file"]) {
+      if (from.has(name)) item.leaveOut(`http.${key}.${name}`, "write a placeholder such as ${file:PATH}");
+    }
+  }
+  const refusesRedirects = settings.boolean("follow_redirects") === false ||
+    settings.boolean("no_follow_redirects") === true;
+  const tls = tlsOf(settings, item, "http");
+  return {
+    kind: "http_request",
+    parameters: {
+      request: {
+        target: item.url(url, { username: login.text("username"), password: login.text("password") }),
+        ...(method !== "GET" && { method: asWord<written.HttpMessage["method"]>(method) }),
+        ...(Object.keys(headers).length > 0 && { headers: item.headers(headers) }),
+        ...(body !== undefined && method !== "GET" && { body: item.body(body) }),
+        ...(refusesRedirects && { redirects: "refuse" }),
+        ...(tls !== undefined && /^https:/i.test(url) && { tls }),
+      },
+      response: expectationOf(settings, { item, limits, isTls: /^https:/i.test(url) }),
+      ...(limits.isWarning && { as_warning: true }),
+    },
+  };
+}
+
+function expectationOf(
+  settings: Foreign,
+  { item, limits, isTls }: Pick<Probe, "item" | "limits"> & { readonly isTls: boolean },
+): written.HttpExpectation {
+  const durations = Object.entries(limits.duration).map(([level, limit]) => [`${level}_duration`, limit]);
+  const expiries = Object.entries(limits.expiry).map(([level, limit]) => [`${level}_before_expiry`, limit]);
+  const codes = settings.texts("valid_status_codes").map(Number).filter(Number.isInteger);
+  const refused = settings.texts("fail_if_body_matches_regexp");
+  const [required, ...others] = settings.texts("fail_if_body_not_matches_regexp");
+  for (const other of others) {
+    item.leaveOut("http.fail_if_body_not_matches_regexp", `one pattern can be expected, not also ${other}`);
+  }
+  const headers = settings.objects("fail_if_header_not_matches").flatMap((header) => {
+    const [name, pattern] = [header.text("header"), header.text("regexp")];
+    if (header.boolean("allow_missing") === true) {
+      item.leaveOut("http.fail_if_header_not_matches", "an expected header cannot be absent");
+      return [];
+    }
+    return name === undefined || pattern === undefined ? [] : [[name, { matches: pattern }]];
+  });
+  return {
+    status_code: codes.length === 0 ? "2xx" : codes,
+    ...(refused.length > 0 &&
+      { not_body_pattern: refused.length === 1 ? refused[0] : refused.map((one) => `(?:${one})`).join("|") }),
+    ...(required !== undefined && { body_pattern: required }),
+    ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
+    ...Object.fromEntries(durations),
+    ...(isTls && expiries.length > 0 && { certificate: Object.fromEntries(expiries) }),
+  };
+}
+
+/** The keys of TLS that have a counterpart; `undefined`: none is set. */
+function tlsOf(settings: Foreign, item: SourceItem, prober: string): written.HttpMessageTls | undefined {
+  const config = settings.object("tls_config");
+  const [ca, certificate, key] = ["ca_file", "cert_file", "key_file"].map((name) => config.text(name));
+  const isInsecure = config.boolean("insecure_skip_verify") === true && ca === undefined &&
+    certificate === undefined;
+  for (const name of config.unread) item.leaveOut(`${prober}.tls_config.${name}`, "no counterpart");
+  if (ca === undefined && certificate === undefined && !isInsecure) return undefined;
+  return isInsecure ? { verify: false } : { ca_file: ca, certificate, key };
+}
+
+function tcpProbe(settings: Foreign, { target, limits, item }: Probe): written.CheckByKind | string {
+  const place = parseHostAndPort(target);
+  if (place?.port === undefined) return "the target has no port";
+  const tls = tlsOf(settings, item, "tcp");
+  if (tls?.certificate !== undefined) item.leaveOut("tcp.tls_config.cert_file", "only http_request has one");
+  const isTls = settings.boolean("tls") === true;
+  const steps = stepsOf(settings.objects("query_response"), item);
+  const isVerified = isTls || steps.some((step) => step.start_tls === true);
+  if (isVerified && Object.keys(limits.expiry).length > 0) {
+    item.leaveOut("expiry", "write a tls_certificate check");
+  }
+  leaveDuration(limits, item);
+  return {
+    kind: "tcp_connect",
+    parameters: {
+      host: place.host,
+      port: place.port,
+      ...(isTls && { tls: true }),
+      ...(isVerified && { verify: tls?.verify, ca_file: tls?.ca_file }),
+      ...(steps.length > 0 && { steps }),
+      ...(limits.isWarning && { as_warning: true }),
+    },
+  };
+}
+
+function leaveDuration({ duration }: ProbeLimits, item: SourceItem): void {
+  if (Object.keys(duration).length > 0) {
+    item.leaveOut("duration", "this kind of check has no limit of the duration but timeout");
+  }
+}
+
+/** In a module a part first expects, then sends; a step first sends, then expects. */
+function stepsOf(parts: readonly Foreign[], item: SourceItem): readonly written.TcpStep[] {
+  const steps: written.TcpStep[] = [];
+  let last: written.TcpStep = {};
+  const add = (next: written.TcpStep, isBehind: (step: written.TcpStep) => boolean): void => {
+    if (isBehind(last)) last = { ...steps.pop(), ...next };
+    else last = next;
+    steps.push(last);
+  };
+  for (const part of parts) {
+    const [expect, send] = [part.text("expect"), part.body("send")];
+    if (expect !== undefined) {
+      add(
+        { expect },
+        (step) => step.send !== undefined && step.expect === undefined && step.start_tls !== true,
+      );
+    }
+    if (send !== undefined) {
+      if (/\$(?:\{|\d)/.test(send)) {
+        item.leaveOut("tcp.query_response", "write what is captured as ${captured:NAME}");
+      }
+      steps.push(last = { send: item.body(`${send}\n`) });
+    }
+    if (part.boolean("starttls") === true) {
+      add({ start_tls: true }, (step) => step.start_tls !== true && "send" in step);
+    }
+    for (const key of part.unread) item.leaveOut(`tcp.query_response.${key}`, "no counterpart");
+  }
+  return steps;
+}
+
+function grpcProbe(settings: Foreign, { target, limits, item }: Probe): written.CheckByKind | string {
+  const place = parseHostAndPort(target);
+  if (place?.port === undefined) return "the target has no port";
+  leaveDuration(limits, item);
+  const tls = tlsOf(settings, item, "grpc");
+  const service = settings.text("service");
+  return {
+    kind: "grpc_health",
+    parameters: {
+      host: place.host,
+      port: place.port,
+      ...(service !== undefined && { service }),
+      ...(settings.boolean("tls") === true && { tls: true, verify: tls?.verify, ca_file: tls?.ca_file }),
+      ...(limits.isWarning && { as_warning: true }),
+    },
+  };
+}
+
+function websocketProbe(settings: Foreign, { target, limits, item }: Probe): written.CheckByKind {
+  leaveDuration(limits, item);
+  const url = /^wss?:\/\//i.test(target) ? target : `ws://${target}`;
+  const headers = Object.fromEntries(
+    settings.object("headers").entries.map(([name, value]) => [name, asTexts(value).join(", ")]),
+  );
+  return {
+    kind: "websocket",
+    parameters: {
+      url: item.url(url),
+      ...(Object.keys(headers).length > 0 && { headers: item.headers(headers) }),
+      ...(limits.isWarning && { as_warning: true }),
+    },
+  };
+}
+
+function dnsProbe(settings: Foreign, { target, limits, item }: Probe): written.CheckByKind | string {
+  const name = settings.text("query_name");
+  if (name === undefined) return "dns.query_name is missing";
+  const place = parseHostAndPort(target);
+  if (place === null || canonicalAddress(place.host) === null) {
+    return "server must be an IP address: write a dns_lookup check";
+  }
+  leaveDuration(limits, item);
+  const type = settings.text("query_type")?.toUpperCase() ?? "ANY";
+  const codes = settings.texts("valid_rcodes");
+  if (codes.some((code) => code !== "NOERROR")) item.leaveOut("dns.valid_rcodes", "only NOERROR is ok");
+  return {
+    kind: "dns_lookup",
+    parameters: {
+      name: name.replace(/\.$/, ""),
+      type: asWord(type === "ANY" ? "A" : type),
+      server: `${place.host.includes(":") && place.port !== undefined ? `[${place.host}]` : place.host}${
+        place.port === undefined ? "" : `:${place.port}`
+      }`,
+      ...(limits.isWarning && { as_warning: true }),
+    },
+  };
+}
+
+function pingProbe(
+  _settings: Foreign,
+  { target, limits: { duration, isWarning }, item }: Probe,
+): written.CheckByKind {
+  if (isWarning) item.leaveOut("severity", "a ping that fails is critical");
+  const above = Object.entries(duration).map(([level, limit]) => [`${level}_above`, limit]);
+  return {
+    kind: "ping",
+    parameters: {
+      host: parseHostAndPort(target)?.host ?? target,
+      ...(above.length > 0 && { round_trip: Object.fromEntries(above) }),
+    },
+  };
 }

@@ -1,8 +1,7 @@
+import type * as written from "../domain/generated/written_config.ts";
 import { hideInAddress } from "../config/credentials.ts";
 import { type ConfigDraft, type Importer, SourceItem } from "./config_draft.ts";
-import type * as written from "../domain/generated/written_config.ts";
-import { asList, asText, asWord, Foreign, isObject } from "./foreign_value.ts";
-import { parseMapping } from "./foreign_text.ts";
+import { asList, asText, asWord, Foreign, isObject, parseMapping } from "./foreign_text.ts";
 import { escapePattern, intervalText, parseHostAndPort } from "./span_text.ts";
 import { canonicalAddress } from "../shared/ip_address.ts";
 

@@ -1,8 +1,7 @@
-import { createCronReader } from "../config/cron_times.ts";
 import type * as written from "../domain/generated/written_config.ts";
+import { createCronReader } from "../config/cron_times.ts";
 import { type ConfigDraft, type Importer, SourceItem } from "./config_draft.ts";
-import { asList, escapePlaceholders, Foreign, isObject } from "./foreign_value.ts";
-import { parseJson } from "./foreign_text.ts";
+import { asList, escapePlaceholders, Foreign, isObject, parseJson } from "./foreign_text.ts";
 import { intervalText } from "./span_text.ts";
 
 /** Imports checks of Healthchecks, as its Management API lists them. */

@@ -1,6 +1,6 @@
 /** Channels of the receivers that other tools notify. */
 import type * as written from "../domain/generated/written_config.ts";
-import type { Foreign } from "./foreign_value.ts";
+import type { Foreign } from "./foreign_text.ts";
 import type { SourceItem } from "./config_draft.ts";
 
 /** Returns a channel of the settings of a receiver; `undefined` if a required one is missing. */

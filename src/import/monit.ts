@@ -1,30 +1,28 @@
-import { type ConfigDraft, type Importer, SourceItem } from "./config_draft.ts";
 import type * as written from "../domain/generated/written_config.ts";
+import { type ConfigDraft, type Importer, SourceItem } from "./config_draft.ts";
 import type { ForeignFile, IncludedFiles } from "./foreign_text.ts";
 import {
   after,
-  has,
-  type MonitStatement,
-  type MonitToken,
-  parseMonit,
-  shownTokens,
-  timeIn,
-} from "./monit_statements.ts";
-import {
   AT_ONCE,
   connectionCheck,
   contentCheck,
   exitCodeConditions,
   type ExitCodes,
   type Failures,
+  has,
   type MonitCheck,
+  type MonitStatement,
+  type MonitToken,
+  parseMonit,
   readFailures,
   readFilesystemTest,
   readFileTest,
   readNetworkTest,
   readProcessTest,
   type ReadTest,
+  shownTokens,
   systemCheck,
+  timeIn,
 } from "./monit_tests.ts";
 import { splitWords } from "./nagios_commands.ts";
 import { intervalText } from "./span_text.ts";

@@ -1,6 +1,6 @@
 import { counted } from "../shared/text.ts";
 import type * as written from "../domain/generated/written_config.ts";
-import { asWord } from "./foreign_value.ts";
+import { asWord } from "./foreign_text.ts";
 
 const UNITS: readonly (readonly [name: string, lengthMs: number])[] = [
   ["day", 86_400_000],

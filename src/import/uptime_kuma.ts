@@ -1,8 +1,15 @@
-import { type ConfigDraft, type Importer, SourceItem } from "./config_draft.ts";
 import type * as written from "../domain/generated/written_config.ts";
-import { asList, escapePlaceholders, Foreign, isObject } from "./foreign_value.ts";
+import { type ConfigDraft, type Importer, SourceItem } from "./config_draft.ts";
+import {
+  asList,
+  escapePlaceholders,
+  Foreign,
+  type ForeignFile,
+  importError,
+  isObject,
+  parseJson,
+} from "./foreign_text.ts";
 import { parseJson as parseJsonText } from "../shared/json_values.ts";
-import { type ForeignFile, importError, parseJson } from "./foreign_text.ts";
 import { messageOf } from "../shared/describe_error.ts";
 import { oneLine } from "../shared/text.ts";
 import { intervalText } from "./span_text.ts";

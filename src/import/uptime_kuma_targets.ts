@@ -9,7 +9,7 @@ import {
 } from "../shared/database_url.ts";
 import { canonicalAddress } from "../shared/ip_address.ts";
 import type * as written from "../domain/generated/written_config.ts";
-import { asText, asTexts, asWord, Foreign } from "./foreign_value.ts";
+import { asText, asTexts, asWord, Foreign } from "./foreign_text.ts";
 import { intervalText, JSON_COMPARISONS, standardJsonPath, statusesThat } from "./span_text.ts";
 import type { SourceItem } from "./config_draft.ts";
 

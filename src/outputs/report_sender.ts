@@ -12,7 +12,7 @@ import type { SchedulerEvent } from "../scheduler/scheduler.ts";
 import { startDeadline } from "../shared/deadline.ts";
 import { describeRequestFailure } from "../shared/failure_words.ts";
 import { hash32 } from "../shared/hash.ts";
-import { readStart } from "../shared/read_start.ts";
+import { readStart } from "../shared/read_response.ts";
 import { counted, firstItems, oneLine, quote } from "../shared/text.ts";
 import { MINUTE_MS, SECOND_MS } from "../shared/time_units.ts";
 import { createTrouble } from "../shared/trouble.ts";

@@ -18,7 +18,7 @@ import type { AttributeObserver } from "./attributes.ts";
 import type { Connectivity } from "./connectivity.ts";
 import { StallSafeRuns } from "./stall_safe.ts";
 import type { StepReceiver } from "./trace/record_steps.ts";
-import { onAbort } from "../shared/on_abort.ts";
+import { onAbort } from "../shared/deadline.ts";
 import type { CheckRecord } from "../domain/store.ts";
 
 /** Limit how many checks run at a time that start a process, and that only wait for the network. */

@@ -1,4 +1,4 @@
-import { isTlsLeftover } from "./deno_workarounds/tls_leftovers.ts";
+import { isTlsLeftover } from "./deno_workarounds/node_tls.ts";
 
 /** Calls back for each uncaught error, instead of the runtime's own output. */
 export function onUncaughtError(callback: (error: unknown) => void): void {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describeItem } from "../../src/channels/describe_item.ts";
 import { CHANNEL_KINDS } from "../../src/channels/registry.ts";
 import { itemFields } from "../../src/channels/notification_fields.ts";
-import { notificationBody, notificationBrief } from "../../src/channels/notification_text.ts";
+import { notificationBody, notificationBrief } from "../../src/channels/email.ts";
 import { truncate } from "../../src/shared/text.ts";
 import type { MessageItem, TextMax } from "../../src/domain/delivery.ts";
 import { makeItem } from "../support/channel_delivery.ts";

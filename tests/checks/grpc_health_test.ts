@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { grpcHealthKind } from "../../src/checks/grpc_health.ts";
-import { encodeHeaders, HeaderDecoder } from "../../src/checks/http/hpack.ts";
+import { encodeHeaders, grpcHealthKind, HeaderDecoder } from "../../src/checks/grpc_health.ts";
 import type { CheckOf } from "../../src/domain/check.ts";
 import type { GrpcHealthParameters } from "../../src/domain/generated/config.ts";
 import { createConnections } from "../../src/system/tcp/connections.ts";

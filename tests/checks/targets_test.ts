@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { protocolIn } from "../../src/checks/tcp_steps.ts";
+import { protocolIn } from "../../src/checks/tcp_connect.ts";
 import { hostPortIn, nameFor, portSubject } from "../../src/checks/targets.ts";
 import { openSchema } from "../../src/config/profile_schemas.ts";
 import { readKinds } from "../../src/cli/open_config.ts";

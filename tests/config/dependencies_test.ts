@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describePath } from "../../src/config/problem.ts";
-import { findDependencyProblems } from "../../src/config/named_checks.ts";
+import { findDependencyProblems } from "../../src/config/named_references.ts";
 import { testCheck } from "../support/checks.ts";
 import { campaign } from "../../testing/seed.ts";
 

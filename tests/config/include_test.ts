@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { loadConfig, type LoadedConfig, type LoadOptions } from "../../src/config/load.ts";
 import type { ConfigError, PlacedProblem } from "../../src/config/problem.ts";
 import { tempDirectory } from "../../testing/builders.ts";
-import { INCLUDE_DEPTH_MAX, INCLUDED_FILES_MAX } from "../../src/config/include.ts";
+import { INCLUDE_DEPTH_MAX, INCLUDED_FILES_MAX } from "../../src/config/config_file.ts";
 import { makePipe } from "../support/make_pipe.ts";
 import { createMemorySystem, type MemorySystemOptions } from "../../testing/memory_system.ts";
 import { createConfigSystem, describe, errorOf, load as loadText } from "../../testing/config_system.ts";

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { discoverCertificates } from "../../src/discover/certificates.ts";
 import {
+  discoverCertificates,
   discoverCronJobs,
   discoverFileSystems,
+  discoverPorts,
   discoverUnits,
   type ProposalSource,
 } from "../../src/discover/discovery.ts";
-import { discoverPorts } from "../../src/discover/listening_ports.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { createCertificate } from "../support/certificates.ts";
 import { type FakeMachine, printing, withMachine } from "../support/fake_machine.ts";

@@ -12,7 +12,7 @@ import { initialState } from "../../src/condition/condition_state.ts";
 import { type CausesOptions, othersToRun } from "../../src/engine/causes.ts";
 import { AttributeObserver } from "../../src/scheduler/attributes.ts";
 import { AttributeIndex, newRecord } from "../../src/state/record_cache.ts";
-import { explainConnectionError } from "../../src/system/tcp/connection_failure.ts";
+import { explainConnectionError } from "../../src/system/network_failure.ts";
 import { checkOf } from "../../testing/builders.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import type { Random } from "../../testing/random.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { manPage } from "../../scripts/man_page.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
-import { EXIT } from "../../src/cli/exit_code.ts";
+import { EXIT } from "../../src/cli/command_definition.ts";
 import { type ChildEnd, requiresTools, runChild, tool } from "../../testing/tools.ts";
 import { tempDirectory } from "../../testing/builders.ts";
 

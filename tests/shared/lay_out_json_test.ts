@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { layOutJson } from "../../src/shared/lay_out_json.ts";
+import { layOutJson } from "../../src/shared/text.ts";
 
 const OPTIONS = { indent: "  ", margin: "", column: 0, newline: "\n" };
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createAbort, onAbort } from "../../src/shared/on_abort.ts";
+import { createAbort, onAbort } from "../../src/shared/deadline.ts";
 
 Deno.test("onAbort() calls each remaining listener once, in order", () => {
   const abort = new AbortController();

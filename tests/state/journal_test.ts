@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { JournalRow, JournalRun } from "../../src/domain/check_journal.ts";
-import { stableText } from "../../src/shared/stable_text.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/shared/time_units.ts";
-import { UnreadableRowError } from "../../src/state/codec.ts";
 import {
   type Added,
   addReview,
@@ -11,8 +8,11 @@ import {
   isAfterGapAt,
   journalRows,
   journalToleranceMs,
+  stableText,
   timesOf,
 } from "../../src/state/journal.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/shared/time_units.ts";
+import { UnreadableRowError } from "../../src/state/codec.ts";
 import type { Random } from "../../testing/random.ts";
 import { campaign, testRandom } from "../../testing/seed.ts";
 import { HOSTILE_TEXTS } from "./hostile.ts";

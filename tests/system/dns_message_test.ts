@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
-import { recordText } from "../../src/system/dns.ts";
-import { decodeResponse, encodeQuery } from "../../src/system/dns_message.ts";
+import { decodeResponse, encodeQuery, recordText } from "../../src/system/dns.ts";
 import { dnsAddress, dnsName, type DnsQuery, dnsReply } from "../support/dns_server.ts";
 import { type Rows, testRows } from "../support/rows.ts";
 

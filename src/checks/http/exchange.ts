@@ -2,11 +2,11 @@ import { sleep, unlessAborted } from "../../shared/deadline.ts";
 import type { Condition } from "../../domain/condition.ts";
 import type { HttpExpectation, HttpMessage, HttpStep } from "../../domain/generated/config.ts";
 import { hostAndPortOf } from "../../domain/runtime_permissions.ts";
-import type { ObserveContext } from "../../domain/check_kind.ts";
+import type { ObserveContext, ParameterProblem } from "../../domain/check_kind.ts";
 import { roundedMs } from "../../shared/json_values.ts";
 import { describeRequestFailure, isOwnFailure } from "../../shared/failure_words.ts";
 import { quote, QUOTED_LENGTH_MAX, truncate } from "../../shared/text.ts";
-import type { HostAddress, TlsMaterial } from "../../domain/connections.ts";
+import type { Connections, HostAddress, TlsMaterial } from "../../domain/connections.ts";
 import type { IncomingResponse, OutgoingRequest } from "../../domain/requests.ts";
 import { capturesBody, captureValues, readHeader } from "./captures.ts";
 import { evaluateBody, expectsBody } from "./expected_body.ts";
@@ -18,11 +18,11 @@ import {
   locationOf,
   statusViolations,
 } from "./redirects.ts";
-import { findCertificate } from "./response_certificate.ts";
-import { refusalBy } from "../certificate_verdict.ts";
+import { readVerdict, refusalBy, timeLeftWarnings } from "../certificate_verdict.ts";
 import { readTlsFiles } from "../every_address.ts";
 import { searchPattern } from "../body_pattern.ts";
 import { exactDuration } from "../../domain/duration.ts";
+import type { Clock } from "../../domain/clock.ts";
 
 export interface Exchange {
   readonly step: Pick<HttpStep, "request" | "response" | "capture">;
@@ -244,7 +244,7 @@ async function matches(value: string | undefined, pattern: string): Promise<bool
 }
 
 /** Compares a duration with its limits; `null` if it is within. */
-export function durationViolation(
+function durationViolation(
   durationMs: number,
   { warningDurationMs, criticalDurationMs }: HttpExpectation,
 ): { readonly text: string; readonly isWarning: boolean } | null {
@@ -268,4 +268,63 @@ function describe(durationMs: number, name: string, limitMs: number): string {
 function shownPart(durationMs: number): number {
   if (durationMs < 10) return Math.floor(durationMs * 10) / 10;
   return durationMs < 1000 ? Math.floor(durationMs) : Math.floor(durationMs / 100) * 100;
+}
+
+interface CertificateFinding {
+  readonly violations: readonly string[];
+  readonly isGrave: boolean;
+  /** Such as the time until expiry. */
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+interface CertificateContext {
+  readonly connections: Connections;
+  readonly clock: Clock;
+  /** CA certificates (PEM) that are trusted in addition to the usual ones. */
+  readonly authorities: readonly string[];
+  /** Aborts at the check's timeout, and if the run is to end early. */
+  readonly signal: AbortSignal;
+}
+
+const NO_FINDING: CertificateFinding = { violations: [], isGrave: false, metrics: {} };
+
+/**
+ * Reads the certificate of the configured target over a separate connection, once the response has been read: the runtime
+ * does not expose that of a request.
+ */
+async function findCertificate(
+  { request, response, timeoutMs }: Pick<HttpStep, "request" | "response"> & { readonly timeoutMs: number },
+  status: number | null,
+  { connections, clock, signal, authorities }: CertificateContext,
+): Promise<CertificateFinding> {
+  const expected = response.certificate;
+  // Without a response there is no certificate either, and that has been reported.
+  if (expected === undefined || status === null || signal.aborted) return NO_FINDING;
+  const { protocol, hostname: host, port: given } = new URL(request.target);
+  if (protocol !== "https:") return violation(`${NO_TLS}, so it has no certificate`);
+  const port = given === "" ? 443 : Number(given);
+  const verdict = await readVerdict(
+    { host, port, tls: { serverName: host, authorities } },
+    { connections, clock, expected: { ...expected, ...request.tls }, timeoutMs, signal },
+  );
+  if ("failure" in verdict) return violation(`reading the certificate: ${verdict.failure.text}`);
+  const { condition, text, metrics } = verdict;
+  return { violations: condition === "ok" ? [] : [text], isGrave: condition === "critical", metrics };
+}
+
+const NO_TLS = "the target is not https:";
+
+function violation(text: string): CertificateFinding {
+  return { violations: [text], isGrave: true, metrics: {} };
+}
+
+export function certificateWarnings(
+  { request, response }: Pick<HttpStep, "request" | "response">,
+): readonly ParameterProblem[] {
+  if (response.certificate === undefined) return [];
+  const path = ["response", "certificate"];
+  if (new URL(request.target).protocol !== "https:") {
+    return [{ path, message: `${NO_TLS}, so it has no certificate` }];
+  }
+  return timeLeftWarnings(response.certificate, path);
 }

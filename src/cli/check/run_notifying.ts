@@ -6,7 +6,7 @@ import type { Check } from "../../domain/check.ts";
 import { StoreError } from "../../domain/store.ts";
 import { publishFile } from "../../outputs/file_publisher.ts";
 import { ReportSender } from "../../outputs/report_sender.ts";
-import { EXIT } from "../exit_code.ts";
+import { EXIT } from "../command_definition.ts";
 import type { DeliveryEvent } from "../../engine/queue_state.ts";
 import { timeText } from "../../shared/local_time.ts";
 import { VERSION } from "../answer_at_once.ts";
@@ -47,7 +47,7 @@ export async function runNotifying(checks: readonly Check[], options: ChosenOpti
   };
   const asGuest = shared === null
     ? null
-    : await (await import("./send_once.ts")).startGuest(sendingConfig, { ...sending, shared, config });
+    : await (await import("./take_part.ts")).startGuest(sendingConfig, { ...sending, shared, config });
   const sender = asGuest?.sender ?? startSender(sendingConfig, sending);
   if (asGuest === null) await sender.refresh();
   const message = (text: string): void => printer.message(text);

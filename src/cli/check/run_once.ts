@@ -6,8 +6,8 @@ import { openStateRepository } from "../../state/state_repository.ts";
 import { regularRunAfter } from "../../engine/overdue.ts";
 import { isCheckDue } from "../../scheduler/next_run.ts";
 import type { OpenConfig } from "../open_config.ts";
-import { FORMATS } from "../formats/registry.ts";
-import { EXIT } from "../exit_code.ts";
+import { FORMATS } from "./settings.ts";
+import { EXIT } from "../command_definition.ts";
 import { publishedReportOf } from "../../outputs/html_report/publish_report.ts";
 import { printable } from "../../shared/text.ts";
 import type { SpanQueue } from "../../outputs/opentelemetry/span_queue.ts";
@@ -18,8 +18,7 @@ import { checksThatLeft, endOfService, recordCronRun, recordDeath } from "./run_
 import { locateState } from "../state_location.ts";
 import { ownState } from "../owned_state.ts";
 import { Engine } from "../../engine/engine.ts";
-import { type OnceOptions, type PassParts, runChosen } from "./run_chosen.ts";
-import { RunPrinter } from "./run_printer.ts";
+import { type OnceOptions, type PassParts, runChosen, RunPrinter } from "./run_chosen.ts";
 import { warn } from "../terminal.ts";
 
 export async function runOnce(checks: readonly Check[], options: OnceOptions): Promise<number> {

@@ -21,7 +21,7 @@ import {
   type RecentRuns,
   type ServiceOutput,
 } from "./service_output.ts";
-import { EXIT } from "../exit_code.ts";
+import { EXIT } from "../command_definition.ts";
 import { hintOf } from "../failure.ts";
 
 interface ServiceOptions extends CommandContext {

@@ -1,11 +1,23 @@
 import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
-import { type Invocation, UsageError } from "../command_definition.ts";
+import { FAIL_ON_CONDITIONS, type FailOn, type Invocation, UsageError } from "../command_definition.ts";
 import { readDuration } from "../read_times.ts";
-import { FAIL_ON_CONDITIONS, type FailOn } from "../exit_code.ts";
 import { type OutputFile, readOutputs } from "../output_files.ts";
-import { type FormatName, FORMATS } from "../formats/registry.ts";
-import { isLocationName, LOCATION_NAME } from "../../shared/location_name.ts";
+import { isLocationName, LOCATION_NAME } from "../../config/formats.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../domain/system.ts";
+import type { Format } from "../formats/format.ts";
+
+type FormatName = "pretty" | "json" | "ndjson" | "junit" | "tap" | "plugin" | "github";
+
+/** Every format of `check --once`, in the order of the help; a run reads the one that it prints. */
+export const FORMATS: { readonly [Name in FormatName]: () => Promise<Format> } = {
+  pretty: async () => (await import("../formats/pretty.ts")).prettyFormat,
+  json: async () => (await import("../formats/json.ts")).jsonFormat,
+  ndjson: async () => (await import("../formats/json.ts")).ndjsonFormat,
+  junit: async () => (await import("../formats/junit.ts")).junitFormat,
+  tap: async () => (await import("../formats/tap.ts")).tapFormat,
+  plugin: async () => (await import("../formats/plugin.ts")).pluginFormat,
+  github: async () => (await import("../formats/github.ts")).githubFormat,
+};
 
 export const FORMAT_NAMES = Object.keys(FORMATS) as readonly FormatName[];
 

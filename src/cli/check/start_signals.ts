@@ -1,5 +1,5 @@
 import type { System } from "../../domain/system.ts";
-import { EXIT } from "../exit_code.ts";
+import { EXIT } from "../command_definition.ts";
 
 /** The signals that come before the checks run: without a listener each would end the process by itself. */
 export interface StartSignals {

@@ -1,5 +1,8 @@
 import {
   type Command,
+  EXIT,
+  exitCodeOf,
+  failRule,
   formatOption,
   type Invocation,
   OPTION,
@@ -8,7 +11,6 @@ import {
   UsageError,
 } from "../command_definition.ts";
 import { jsonDocument, printable, printableBlock, shellWord } from "../../shared/text.ts";
-import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
 import { checkFields } from "../formats/json.ts";
 import {
   addChecks,

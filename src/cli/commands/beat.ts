@@ -1,5 +1,5 @@
 import { didYouMean } from "../../config/nearest.ts";
-import { type Command, type Invocation, OPTION, option, UsageError } from "../command_definition.ts";
+import { type Command, EXIT, type Invocation, OPTION, option, UsageError } from "../command_definition.ts";
 import { CHECK_KINDS } from "../../checks/registry.ts";
 import { readJobIndex } from "../../config/job_index.ts";
 import { locateConfig } from "../../config/source.ts";
@@ -15,7 +15,6 @@ import { lastLines, printable } from "../../shared/text.ts";
 import { createRedactor } from "../../shared/redact.ts";
 import type { ControlRequest } from "../check/control.ts";
 import { createSteadySink } from "../create_log.ts";
-import { EXIT } from "../exit_code.ts";
 import { describeFailure } from "../failure.ts";
 import { locateState, type StateLocation } from "../state_location.ts";
 import { stateAlongside } from "../open_store.ts";

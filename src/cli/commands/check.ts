@@ -1,4 +1,11 @@
-import { type Command, type Invocation, OPTION, option, UsageError } from "../command_definition.ts";
+import {
+  type Command,
+  FAIL_ON_CONDITIONS,
+  type Invocation,
+  OPTION,
+  option,
+  UsageError,
+} from "../command_definition.ts";
 import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
 import { runOnce } from "../check/run_once.ts";
 import type { OnceOptions } from "../check/run_chosen.ts";
@@ -18,7 +25,6 @@ import {
   LISTEN_OPTION,
   permissionsOfConfig,
 } from "../config_permissions.ts";
-import { FAIL_ON_CONDITIONS } from "../exit_code.ts";
 import { outputOption } from "../output_files.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../../domain/system.ts";
 import { pathFromHere } from "../../config/source.ts";

@@ -1,10 +1,8 @@
-import { type Command, type ConfigNames, Invocation } from "../command_definition.ts";
+import { type Command, type ConfigNames, EXIT, Invocation } from "../command_definition.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { System } from "../../domain/system.ts";
-import { type Candidate, complete } from "../completion/complete_line.ts";
-import { answerText, SHELL_ENTRIES } from "../completion/shells.ts";
+import { answerText, type Candidate, complete, SHELL_ENTRIES } from "../completion.ts";
 import { openConfig } from "../open_config.ts";
-import { EXIT } from "../exit_code.ts";
 import { printable } from "../../shared/text.ts";
 import { readShell } from "./completions.ts";
 

@@ -1,6 +1,5 @@
-import { type Command, UsageError } from "../command_definition.ts";
-import { type Shell, SHELL_ENTRIES, SHELLS } from "../completion/shells.ts";
-import { EXIT } from "../exit_code.ts";
+import { type Command, EXIT, UsageError } from "../command_definition.ts";
+import { type Shell, SHELL_ENTRIES, SHELLS } from "../completion.ts";
 
 export const completionsCommand: Command = {
   name: "completions",

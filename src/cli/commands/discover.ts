@@ -1,12 +1,29 @@
-import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
+import { type Command, EXIT, OPTION, option, UsageError } from "../command_definition.ts";
 import { pad, textWidth } from "../../shared/wrap.ts";
 import { jsonDocument, printable, truncate } from "../../shared/text.ts";
-import { choose, discover, type ProposedCheck } from "../new_checks/discover.ts";
-import { EXIT } from "../exit_code.ts";
-import { addChecks, openTarget } from "../new_checks/add_checks.ts";
-import { entryFor } from "../new_checks/read_operands.ts";
+import { addChecks, type ConfigTarget, openTarget, writtenChecks } from "../new_checks/add_checks.ts";
+import { entryFor, type NewCheck, openNewChecks, readAllOperands } from "../new_checks/read_operands.ts";
 import { hintOf } from "../failure.ts";
 import { warn } from "../terminal.ts";
+import type { Check } from "../../domain/check.ts";
+import {
+  groupPermissions,
+  permissionFlags,
+  type RequiredPermission,
+} from "../../permissions/required_permissions.ts";
+import { matchesGlob } from "../../shared/matches_glob.ts";
+import { type CommandContext, type OpenConfig, readKinds } from "../open_config.ts";
+import {
+  discoverCertificates,
+  discoverCronJobs,
+  discoverFileSystems,
+  discoverPorts,
+  discoverUnits,
+  type Discovery,
+  type Proposal,
+  type ProposalSource,
+} from "../../discover/discovery.ts";
+import type { System } from "../../domain/system.ts";
 
 export const discoverCommand: Command = {
   name: "discover",
@@ -66,4 +83,134 @@ function renderList(proposed: readonly ProposedCheck[]): string {
   return proposed.map(({ reason }, index) =>
     `${`${index + 1}`.padStart(digits)}  ${pad(targets[index] ?? "", width)}  ${printable(reason)}\n`
   ).join("");
+}
+
+interface ProposedCheck {
+  readonly check: NewCheck;
+  readonly target: string;
+  readonly reason: string;
+}
+
+/** Every place where proposals come from, in the order of the list. */
+const SOURCES: readonly ProposalSource[] = [
+  discoverFileSystems,
+  () => Promise.resolve(["memory", "load"].map((kind) => ({ words: [kind], reason: "this machine" }))),
+  discoverUnits,
+  discoverPorts,
+  discoverCertificates,
+  discoverCronJobs,
+];
+
+/** Proposes checks for services of this machine, except for those that the config checks already. */
+async function discover(
+  options: CommandContext & Pick<Discovery, "root" | "note"> & { readonly target: ConfigTarget },
+): Promise<readonly ProposedCheck[]> {
+  const { target, invocation, system } = options;
+  const denied = new Map<string, RequiredPermission[]>();
+  const deny: Discovery["deny"] = (what, need) => {
+    denied.set(what, [...denied.get(what) ?? [], { ...need, neededBy: what }]);
+  };
+  const discovery = { ...options, deny };
+  const proposals = (await Promise.all(SOURCES.map((source) => source(discovery)))).flat();
+  const isCovered = await createCoverage(target.config?.checks ?? []);
+  const names = new Set(writtenChecks(target.config).keys());
+  const proposed: ProposedCheck[] = [];
+  for (const proposal of proposals) {
+    const check = await readProposal(proposal, discovery);
+    if (check === null) continue;
+    const [made] = await openNewChecks([check], { invocation, system }).then(
+      ({ checks }) => checks,
+      ignoreUsage,
+    );
+    if (made === undefined || await isCovered(made, proposal)) continue;
+    const name = freeName(check.name, names);
+    names.add(name);
+    const { words, reason } = proposal;
+    proposed.push({ check: { ...check, name }, target: check.cronJob?.command ?? words.join(" "), reason });
+  }
+  for (const [what, missing] of denied) {
+    options.note(`${what}: grant ${permissionFlags(groupPermissions(missing)).join(" ")}`);
+  }
+  return proposed;
+}
+
+/** Reads a proposal as `monitor add` would; `null`, with a note, if this process may not look at it. */
+async function readProposal(
+  { words, cronJob }: Proposal,
+  { system, deny }: Pick<Discovery, "system" | "deny">,
+): Promise<NewCheck | null> {
+  try {
+    const [check] = await readAllOperands(words, system);
+    if (check === undefined) throw new Error(`No check is made of ${words.join(" ")}`);
+    return cronJob === undefined ? check : { ...check, name: cronJob.name, cronJob };
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotCapable)) throw error;
+    deny("file systems", { permission: "read", value: words[0] ?? "" });
+    return null;
+  }
+}
+
+/** A service with invalid values, such as a host with an odd name, is not proposed. */
+function ignoreUsage(error: unknown): readonly [] {
+  if (error instanceof UsageError) return [];
+  throw error;
+}
+
+/** Whether a check has the subject of another one; jobs of a crontab may have one name and yet be several. */
+async function createCoverage(
+  checks: OpenConfig["checks"],
+): Promise<(check: Check, proposal: Proposal) => Promise<boolean>> {
+  const covered = new Set<string>();
+  const subjectsOf = async (check: Check): Promise<readonly string[]> =>
+    (await readKinds([check.kind])).get(check.kind)?.target.subjectsOf(check) ?? [];
+  for (const check of checks) {
+    for (const subject of check.lack === undefined ? await subjectsOf(check) : []) covered.add(subject);
+  }
+  return async (check, { cronJob }) => {
+    const [own] = await subjectsOf(check);
+    if (own === undefined) return false;
+    // A unit may be a pattern of units.
+    const isCovered = covered.has(own) || [...covered].some((subject) => matchesGlob(own, subject));
+    if (cronJob === undefined) covered.add(own);
+    return isCovered;
+  };
+}
+
+function freeName(name: string, taken: ReadonlySet<string>): string {
+  for (let count = 1;; count++) {
+    const candidate = count === 1 ? name : `${name}_${count}`;
+    if (!taken.has(candidate)) return candidate;
+  }
+}
+
+const PROMPT = "add (numbers such as 1 3-5, all, or none): ";
+
+/** Asks on the terminal which of some numbered items are meant; `null`: the terminal was closed. */
+export async function choose(
+  count: number,
+  { stdout, terminal }: Pick<System, "stdout" | "terminal">,
+): Promise<readonly number[] | null> {
+  for (;;) {
+    stdout.write(PROMPT);
+    const line = await terminal.readLine();
+    if (line === null) return null;
+    const chosen = readChoice(line, count);
+    if (chosen !== null) return chosen;
+    stdout.write(`expected numbers from 1 to ${count}, all, or none\n`);
+  }
+}
+
+/** Parses numbers and ranges from 1 on, `all` or `none`; the returned numbers count from 0. Empty is `none`. */
+export function readChoice(line: string, count: number): readonly number[] | null {
+  const text = line.trim().toLowerCase();
+  if (text === "" || text === "none") return [];
+  if (text === "all") return Array.from({ length: count }, (_, index) => index);
+  const chosen = new Set<number>();
+  for (const word of text.split(/[\s,]+/)) {
+    const [, from = "", to = from] = /^(\d{1,6})(?:-(\d{1,6}))?$/.exec(word) ?? [];
+    const [first, last] = [Number(from), Number(to)];
+    if (from === "" || first < 1 || last > count || first > last) return null;
+    for (let number = first; number <= last; number++) chosen.add(number - 1);
+  }
+  return [...chosen].sort((one, other) => one - other);
 }

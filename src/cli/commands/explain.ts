@@ -1,4 +1,4 @@
-import { type Command, OPTION } from "../command_definition.ts";
+import { type Command, EXIT, OPTION } from "../command_definition.ts";
 import {
   explainChannels,
   explainCheck,
@@ -9,7 +9,6 @@ import { CheckSelectors } from "../../config/check_selectors.ts";
 import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
 import { isEverything, type OpenConfig, openConfig, readSelection, selectChecks } from "../open_config.ts";
-import { EXIT } from "../exit_code.ts";
 import { firstItems, printable, quote } from "../../shared/text.ts";
 import { createColors, wantsColor } from "../terminal.ts";
 import { pad, textWidth } from "../../shared/wrap.ts";

@@ -1,4 +1,4 @@
-import { type Command, type Invocation, OPTION, option, UsageError } from "../command_definition.ts";
+import { type Command, EXIT, type Invocation, OPTION, option, UsageError } from "../command_definition.ts";
 import {
   asObserved,
   describeFaults,
@@ -16,7 +16,6 @@ import type { LoggedDelivery } from "../../domain/outbox.ts";
 import type { ConditionChange, Store } from "../../domain/store.ts";
 import { measuredIn } from "../../state/metric_sums.ts";
 import { describeDuration } from "../../domain/duration.ts";
-import { EXIT } from "../exit_code.ts";
 import {
   historyJson,
   type HistorySpan,

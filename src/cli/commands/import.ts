@@ -1,11 +1,10 @@
 import { didYouMean } from "../../config/nearest.ts";
-import { type Command, formatOption, Invocation, option, UsageError } from "../command_definition.ts";
+import { type Command, EXIT, formatOption, Invocation, option, UsageError } from "../command_definition.ts";
 import { counted, printable } from "../../shared/text.ts";
 import { CONFIG_BYTES_MAX, pathFromHere } from "../../config/source.ts";
 import type { System } from "../../domain/system.ts";
 import { describeFileError } from "../../shared/describe_error.ts";
 import { readRegularFile } from "../../shared/regular_file.ts";
-import { EXIT } from "../exit_code.ts";
 import { writeNew } from "../failure.ts";
 import {
   ConfigDraft,

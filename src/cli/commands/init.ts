@@ -1,5 +1,4 @@
-import { type Command, option } from "../command_definition.ts";
-import { EXIT } from "../exit_code.ts";
+import { type Command, EXIT, option } from "../command_definition.ts";
 import { writeNew } from "../failure.ts";
 import { STARTER_ADDRESS, STARTER_CONFIG } from "../starter_config.ts";
 import { printable } from "../../shared/text.ts";

@@ -1,6 +1,5 @@
 import type { System } from "../../domain/system.ts";
-import type { Command } from "../command_definition.ts";
-import { EXIT } from "../exit_code.ts";
+import { type Command, EXIT } from "../command_definition.ts";
 
 export const licensesCommand: Command = {
   name: "licenses",

@@ -1,5 +1,6 @@
 import {
   type Command,
+  EXIT,
   Invocation,
   OPTION,
   option,
@@ -13,7 +14,6 @@ import type { System } from "../../domain/system.ts";
 import { describeNote, endedAt, isAbout, newWindow, windowId } from "../../engine/silences.ts";
 import { isoTime } from "../../shared/json_values.ts";
 import { timeText } from "../../shared/local_time.ts";
-import { EXIT } from "../exit_code.ts";
 import { isEverything, readSelection } from "../open_config.ts";
 import {
   rejectOptions,

@@ -1,11 +1,10 @@
-import { type Command, OPTION } from "../command_definition.ts";
+import { type Command, EXIT, OPTION } from "../command_definition.ts";
 import { counted, jsonDocument, printable } from "../../shared/text.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import { isLiveMember, type MemberStatus } from "../../domain/membership.ts";
 import { activeConfig } from "../../members/active_config.ts";
 import { hostOf, placesOf } from "../../members/rendezvous.ts";
 import { pad, textWidth } from "../../shared/wrap.ts";
-import { EXIT } from "../exit_code.ts";
 import { openKnownConfig } from "../known_config.ts";
 import type { OpenConfig } from "../open_config.ts";
 import { readSharedState } from "../open_store.ts";

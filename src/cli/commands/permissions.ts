@@ -1,4 +1,4 @@
-import { type Command, formatOption, OPTION, option } from "../command_definition.ts";
+import { type Command, EXIT, formatOption, OPTION, option } from "../command_definition.ts";
 import { dirname, resolve } from "node:path";
 import { NET_ALL, PERMISSION_CLASSES } from "../../domain/runtime_permissions.ts";
 import type { System } from "../../domain/system.ts";
@@ -22,7 +22,6 @@ import {
   permissionsOfConfig,
   PROXY_VARIABLES,
 } from "../config_permissions.ts";
-import { EXIT } from "../exit_code.ts";
 import { shellWord } from "../../shared/text.ts";
 import { warn } from "../terminal.ts";
 import { bwrapCommand, sandboxOf, systemdDropIn } from "../../permissions/sandbox.ts";

@@ -1,9 +1,8 @@
 import type { System } from "../../domain/system.ts";
-import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
+import { type Command, EXIT, OPTION, option, UsageError } from "../command_definition.ts";
 import { counted, jsonDocument, printable } from "../../shared/text.ts";
 import { askService } from "../control_client.ts";
 import { describeDifference, describeFailedReload } from "../check/service_output.ts";
-import { EXIT } from "../exit_code.ts";
 import { hintOf, OutputError } from "../failure.ts";
 
 export const reloadCommand: Command = {

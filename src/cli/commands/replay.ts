@@ -1,8 +1,7 @@
 import type { System } from "../../domain/system.ts";
 import { counted, jsonDocument, printable } from "../../shared/text.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
-import { type Command, type Invocation, OPTION, option, UsageError } from "../command_definition.ts";
-import { EXIT } from "../exit_code.ts";
+import { type Command, EXIT, type Invocation, OPTION, option, UsageError } from "../command_definition.ts";
 import { openStateOf } from "../known_config.ts";
 import { type OpenConfig, openConfig, openConfigAt } from "../open_config.ts";
 import { readDuration } from "../read_times.ts";

@@ -1,7 +1,6 @@
-import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
+import { type Command, EXIT, OPTION, option, UsageError } from "../command_definition.ts";
 import { pathFromHere } from "../../config/source.ts";
 import { isEverything, readSelection, selectChecks } from "../open_config.ts";
-import { EXIT } from "../exit_code.ts";
 import { writeError } from "../failure.ts";
 import { openKnownState } from "../known_config.ts";
 import { pageFacts } from "../../outputs/html_report/snapshot.ts";

@@ -1,8 +1,7 @@
-import { type Command, OPTION, UsageError } from "../command_definition.ts";
+import { type Command, EXIT, exitCodeOf, failRule, OPTION, UsageError } from "../command_definition.ts";
 import { jsonDocument, printable } from "../../shared/text.ts";
 import type { CheckFields } from "../formats/json.ts";
 import { askService } from "../control_client.ts";
-import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
 
 export const runCommand: Command = {

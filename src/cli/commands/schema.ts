@@ -1,6 +1,5 @@
 import { schemaText } from "../../config/profile_schemas.ts";
-import type { Command } from "../command_definition.ts";
-import { EXIT } from "../exit_code.ts";
+import { type Command, EXIT } from "../command_definition.ts";
 import { readShape, SHAPE_OPTION } from "./validate.ts";
 
 export const schemaCommand: Command = {

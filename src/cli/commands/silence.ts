@@ -1,9 +1,8 @@
-import { type Command, Invocation, option, UsageError } from "../command_definition.ts";
+import { type Command, EXIT, Invocation, option, UsageError } from "../command_definition.ts";
 import type { System } from "../../domain/system.ts";
 import { countSilences } from "../../outputs/outbox_status.ts";
 import { UNTIL_OK_MS_MAX } from "../../engine/silences.ts";
 import { isEverything, readSelection } from "../open_config.ts";
-import { EXIT } from "../exit_code.ts";
 import {
   addChosen,
   chooseProblems,

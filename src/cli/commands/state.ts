@@ -1,9 +1,8 @@
-import { type Command, option, UsageError } from "../command_definition.ts";
+import { type Command, EXIT, option, UsageError } from "../command_definition.ts";
 import { isPostgresUrl } from "../../config/postgres_settings.ts";
 import { pathFromHere } from "../../config/source.ts";
 import type { System } from "../../domain/system.ts";
 import type { StateTables } from "../../state/copy_state.ts";
-import { EXIT } from "../exit_code.ts";
 import { locateDatabase } from "../state_location.ts";
 import { openDatabaseTables } from "../open_store.ts";
 import { StateHeldError } from "../failure.ts";

@@ -1,5 +1,7 @@
 import {
   type Command,
+  exitCodeOf,
+  failRule,
   formatOption,
   type Invocation,
   OPTION,
@@ -22,7 +24,6 @@ import {
   statusOf,
 } from "../../engine/check_status.ts";
 import { isEverything, readSelection, selectActiveChecks } from "../open_config.ts";
-import { exitCodeOf, failRule } from "../exit_code.ts";
 import { describeReporting, readReporting, reportingConditions } from "../../outputs/agents_status.ts";
 import { statusJson, type StatusSnapshot } from "../../outputs/json/status_json.ts";
 import {

@@ -9,8 +9,7 @@ import {
 import { timeText } from "../../shared/local_time.ts";
 import { printable, printableBlock } from "../../shared/text.ts";
 import { allChanges } from "../../state/read_store.ts";
-import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
-import { EXIT } from "../exit_code.ts";
+import { type Command, EXIT, OPTION, option, UsageError } from "../command_definition.ts";
 import { hintOf } from "../failure.ts";
 import { openStateOf } from "../known_config.ts";
 import {

@@ -1,5 +1,6 @@
 import {
   type Command,
+  EXIT,
   formatOption,
   type Invocation,
   OPTION,
@@ -12,7 +13,6 @@ import type { Summary } from "../../outputs/summary/summarize.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
 import { createYield } from "../../shared/deadline.ts";
 import { readDuration, readMonth } from "../read_times.ts";
-import { EXIT } from "../exit_code.ts";
 import { openKnownState } from "../known_config.ts";
 import { monitorNotes } from "../monitor_status.ts";
 import { jsonDocument, printable } from "../../shared/text.ts";

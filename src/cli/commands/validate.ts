@@ -1,5 +1,6 @@
 import {
   type Command,
+  EXIT,
   formatOption,
   type Invocation,
   OPTION,
@@ -14,7 +15,6 @@ import { ConfigError } from "../../config/problem.ts";
 import { type OpenConfig, openConfig } from "../open_config.ts";
 import type { Validation } from "../validation_formats.ts";
 import type { System } from "../../domain/system.ts";
-import { EXIT } from "../exit_code.ts";
 import { wantsColor } from "../terminal.ts";
 
 export const SHAPE_OPTION: OptionSpec = option(

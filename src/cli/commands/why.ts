@@ -1,4 +1,4 @@
-import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
+import { type Command, EXIT, OPTION, option, UsageError } from "../command_definition.ts";
 import { actionTitle, describeRun } from "../../condition/action.ts";
 import { describeBurning } from "../../condition/burn.ts";
 import { describeDurationRule, describeMetricRules } from "../../condition/duration_rule.ts";
@@ -25,7 +25,6 @@ import { parseTime, TIME_EXAMPLES, type TimeContext, timeText } from "../../shar
 import { jsonDocument, printable } from "../../shared/text.ts";
 import { quoteValue } from "../../config/problem.ts";
 import { pad, textWidth } from "../../shared/wrap.ts";
-import { EXIT } from "../exit_code.ts";
 import { type KnownState, openStateOf } from "../known_config.ts";
 import { monitorNotes } from "../monitor_status.ts";
 import { type OpenConfig, openConfig } from "../open_config.ts";

@@ -1,5 +1,5 @@
 import { channelEntryOf } from "../../channels/registry.ts";
-import { combinedChecks } from "../../domain/check.ts";
+import { type Check, combinedChecks } from "../../domain/check.ts";
 import { type ListenAddress, ListenError, type ServeOptions } from "../../domain/http_servers.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import type { Log, System } from "../../domain/system.ts";
@@ -8,14 +8,26 @@ import { counted, printable } from "../../shared/text.ts";
 import { toScheduled } from "../check/reload.ts";
 import { type ServiceParts, startParts } from "../check/service_parts.ts";
 import { readCheckSettings } from "../check/settings.ts";
-import { Invocation } from "../command_definition.ts";
+import { EXIT, Invocation } from "../command_definition.ts";
 import { createLog } from "../create_log.ts";
-import { EXIT } from "../exit_code.ts";
-import { type DemoCheck, demoChecks } from "./demo_checks.ts";
-import { makeHistory, seemToDeliver } from "./demo_history.ts";
-import { DemoPlan } from "./demo_plan.ts";
+import { type DemoCheck, demoChecks, DemoPlan, type PlannedResult } from "./demo_checks.ts";
 import type { Config } from "../../domain/generated/written_config.ts";
 import { type OpenConfig, openConfigAt } from "../open_config.ts";
+import { entriesOf } from "../../checks/registry.ts";
+import type { Channel } from "../../domain/channel.ts";
+import type { KnownCondition } from "../../domain/check_kind.ts";
+import type { Delivery } from "../../domain/delivery.ts";
+import type { Silence } from "../../domain/outbox.ts";
+import { type CheckRecord, NOTHING_KEPT, type Store } from "../../domain/store.ts";
+import { conditionOf } from "../../engine/check_status.ts";
+import { toNotifyingConfig } from "../../engine/configured_channels.ts";
+import { Engine } from "../../engine/engine.ts";
+import { BATCHING_DELAY_MS, startSender } from "../../engine/sender.ts";
+import { UNTIL_OK_MS_MAX } from "../../engine/silences.ts";
+import { VirtualClock } from "../../rehearsal/virtual_clock.ts";
+import { nextRunAfter } from "../../scheduler/next_run.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../shared/time_units.ts";
+import { openStateRepository } from "../../state/state_repository.ts";
 
 /**
  * Runs the service with invented checks until a stop signal. It opens only its listening socket.
@@ -162,4 +174,175 @@ export async function openDemoConfig(config: Config, system: System): Promise<Op
     system,
     withoutSecrets: true,
   });
+}
+
+export interface HistoryOptions {
+  /** The store for the history; empty. */
+  readonly store: Store;
+  readonly config: OpenConfig;
+  readonly checks: readonly DemoCheck[];
+  readonly plan: DemoPlan;
+  readonly system: System;
+}
+
+const BATCH = 500;
+
+/**
+ * The history of the invented checks, on a virtual clock: the real engine decides on planned results, fake channels
+ * accept the notifications, and a store gets the records.
+ *
+ * Writes the history of the checks until the start of the plan.
+ */
+export async function makeHistory({ store, config, checks, plan, system }: HistoryOptions): Promise<void> {
+  const clock = new VirtualClock(plan.beginMs, () => system.settle());
+  let ids = 0;
+  const newId = (): string => `00000000-0000-4000-8000-${(++ids).toString(16).padStart(12, "0")}`;
+  const failing = (error: unknown): void => {
+    if (error !== null) throw error;
+  };
+  const repository = await openStateRepository({
+    store: storingAt(plan.startMs, store),
+    onFailure: failing,
+    reopen: (error) => Promise.reject(error),
+  });
+  const notified = toNotifyingConfig(config);
+  const sender = startSender(notified, {
+    system: { ...system, clock, random: () => 0.5, randomId: newId },
+    repository,
+    kept: NOTHING_KEPT,
+    notifies: true,
+    batchingMs: BATCHING_DELAY_MS,
+    writeLine: () => {},
+    deliver: (channel) => Promise.resolve(seemToDeliver(channel, plan, clock.wallMs())),
+    onEvent: () => {},
+    onBug: failing,
+  });
+  const engine = new Engine(notified.running, { repository, sender, newId, hostName: system.hostName() });
+  const observe = await createObserver(notified.running, {
+    plan,
+    system: { ...system, clock },
+    recordOf: (name) => repository.recordOf(name, clock.wallMs()),
+  });
+  let unwritten = 0;
+  const run = async (check: Check, { atMs: nowMs, nextMs }: Turn): Promise<void> => {
+    const { durationMs, ...result } = await observe(check);
+    const { notification, ...decided } = engine.record({
+      result: { check, ...result, startedAtMs: nowMs - durationMs, durationMs },
+      plan: (state) => {
+        const atMs = nextMs ?? nextRunAfter(check, { state, plannedMs: nowMs, nowMs }).atMs;
+        return { atMs, overdueAtMs: atMs + MINUTE_MS, missed: 0 };
+      },
+    }, nowMs);
+    if (notification === null && ++unwritten < BATCH) return;
+    unwritten = 0;
+    await repository.flush();
+    if (notification === null) return;
+    engine.send({ notification, ...decided });
+    await system.settle();
+  };
+  const silence = async (made: Quiet): Promise<void> => {
+    await repository.flush();
+    const { condition } = repository.recordOf(made.check ?? "", made.fromMs);
+    const problemBeganAtMs = made.kind === "acknowledgement" ? condition.problemBeganAtMs : null;
+    await store.addSilences([{ ...made, id: newId(), problemBeganAtMs }]);
+    await engine.refresh();
+  };
+  const turns = [
+    ...notified.running.flatMap((check) => turnsOf(check, plan, (turn) => run(check, turn))),
+    ...quietOf(checks, plan).map((made) => ({ atMs: made.fromMs, nextMs: null, act: () => silence(made) })),
+  ].sort((one, other) => one.atMs - other.atMs);
+  for (const { atMs, act } of turns) {
+    while (clock.nextMs <= atMs) await clock.fireNext();
+    clock.moveTo(atMs);
+    await act();
+  }
+  while (clock.nextMs <= plan.startMs) await clock.fireNext();
+  await repository.flush();
+  await sender.stop();
+}
+
+/** Returns a store that adds old runs to days, as all that is kept of them in the end. */
+function storingAt(storedAtMs: number, store: Store): Store {
+  return {
+    ...store,
+    save: (updates) =>
+      store.save(
+        updates.map((update) => ({ ...update, rollup: update.rollup && { ...update.rollup, storedAtMs } })),
+      ),
+  };
+}
+
+/** Returns a function that returns the present result of a check: a planned one, or that of a group. */
+async function createObserver(
+  checks: readonly Check[],
+  { plan, system, recordOf }: Pick<HistoryOptions, "plan" | "system"> & {
+    recordOf(name: string): CheckRecord;
+  },
+): Promise<(check: Check) => Promise<PlannedResult>> {
+  const byName = new Map(checks.map((check) => [check.name, check]));
+  const entryOf = await entriesOf(checks.filter((check) => combinedChecks(check).length > 0));
+  const context = {
+    ...{ system, jobs: null, directory: "/", signal: new AbortController().signal },
+    conditionOf: (name: string): KnownCondition | null => {
+      const check = byName.get(name);
+      return check === undefined ? null : conditionOf(check, recordOf(name), system.clock.wallMs());
+    },
+  };
+  return async (check) =>
+    combinedChecks(check).length === 0
+      ? plan.resultOf(check.name, system.clock.wallMs())
+      : { ...await entryOf(check).observe(check, context), durationMs: 0 };
+}
+
+interface Turn {
+  readonly atMs: number;
+  /** The time of its next occurrence; `null`: this is the last one. */
+  readonly nextMs: number | null;
+  act(): Promise<void>;
+}
+
+function turnsOf(check: Check, plan: DemoPlan, act: (turn: Turn) => Promise<void>): readonly Turn[] {
+  const combined = combinedChecks(check);
+  // A group runs right after each of its checks.
+  const times = combined.length === 0
+    ? plan.timesOf(check.name)
+    : [...new Set(combined.flatMap((name) => plan.timesOf(name)))].sort((one, other) => one - other);
+  return times.map((atMs, index) => {
+    const turn: Turn = { atMs, nextMs: times[index + 1] ?? null, act: () => act(turn) };
+    return turn;
+  });
+}
+
+type Quiet = Omit<Silence, "id" | "problemBeganAtMs">;
+
+/** Returns the actions of administrators until the start: they react after a few minutes. */
+function quietOf(checks: readonly DemoCheck[], { startMs }: DemoPlan): readonly Quiet[] {
+  const made = checks.flatMap(({ name, problem }) => {
+    if (problem?.quiet === undefined) return [];
+    const [kind, reason] = problem.quiet;
+    const fromMs = startMs - (problem.sinceMinutes - 5) * MINUTE_MS;
+    const untilMs = kind === "acknowledgement" ? fromMs + UNTIL_OK_MS_MAX : startMs + DAY_MS;
+    return [{ kind, check: name, tag: null, fromMs, untilMs, reason, by: null }];
+  });
+  return [...made, {
+    ...{ kind: "maintenance", check: null, tag: "staging", reason: "the next release", by: null },
+    fromMs: startMs - 18 * MINUTE_MS,
+    untilMs: startMs + HOUR_MS,
+  }];
+}
+
+/** The mail server is down around the start, so that a message is pending and sent later. */
+const MAIL_DOWN_MS = 2 * MINUTE_MS;
+
+function seemToDeliver(channel: Channel, { startMs }: DemoPlan, atMs: number): Delivery {
+  if (channel.name !== "mail" || Math.abs(atMs - startMs) > MAIL_DOWN_MS) {
+    return { delivered: true, note: null };
+  }
+  return {
+    delivered: false,
+    retryable: true,
+    mayHaveArrived: false,
+    reason: "connecting to mail.example.org:587 failed: connection refused",
+    retryAfterMs: null,
+  };
 }

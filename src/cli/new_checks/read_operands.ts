@@ -13,7 +13,7 @@ import { type CronJob, CronLineError, readCronLine } from "../../discover/cron_l
 import { parseJson } from "../../shared/json_values.ts";
 import { nearest } from "../../config/nearest.ts";
 import { ConfigError, describePath, type PlacedProblem, quoteValue } from "../../config/problem.ts";
-import { layOutJson } from "../../shared/lay_out_json.ts";
+import { layOutJson } from "../../shared/text.ts";
 
 export interface NewCheck {
   readonly name: string;

@@ -4,8 +4,7 @@ import type { IncomingResponse } from "../../domain/requests.ts";
 import type { System } from "../../domain/system.ts";
 import { startDeadline } from "../../shared/deadline.ts";
 import { describeRequestFailure } from "../../shared/failure_words.ts";
-import { readStart } from "../../shared/read_start.ts";
-import { retryAfterMs } from "../../shared/retry_after.ts";
+import { readStart, retryAfterMs } from "../../shared/read_response.ts";
 import { oneLine } from "../../shared/text.ts";
 
 /** What OTLP sends, by the name in the URL. */

@@ -20,18 +20,17 @@ import {
   toRowLimit,
   unpackRuns,
 } from "../sql/rows.ts";
+import { selectLatestChanges } from "../sql/shared_statements.ts";
 import { addHistograms } from "../../shared/duration_histogram.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import type { RecordBatch, VersionedRecord, VersionedRecords } from "../record_writer.ts";
 import { cutChange } from "../retention.ts";
-import { selectLatestChanges } from "../sql/shared_statements.ts";
 import type { Table } from "../sql/table_declaration.ts";
 import { CHANGES, CHECKS, JOURNAL, OUTBOX, RECORDS, ROLLUPS } from "../sql/tables.ts";
 import type { Access, PostgresClient } from "./postgres_client.ts";
-import type { StatementResult } from "../../shared/postgres/statement_response.ts";
+import { arrayText, type Parameter, type StatementResult } from "../../shared/postgres/protocol.ts";
 import { lastByKey, newRows, onConflict, readAll, toArrays } from "./postgres_tables.ts";
 import { joinBytes } from "../../shared/join_bytes.ts";
-import { arrayText, type Parameter } from "../../shared/postgres/protocol.ts";
 
 const VERSIONS = ["version", "replaces"] as const;
 const CHECK_VALUES = [...namesOf(CHECKS), ...VERSIONS].join(", ");

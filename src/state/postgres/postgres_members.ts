@@ -11,8 +11,7 @@ import { type Codec, columnText, json, list, nullable, number, object, objectIn 
 import type { Row, Table } from "../sql/table_declaration.ts";
 import { SILENCES } from "../sql/tables.ts";
 import { EARLY_LOOKS, MEMBERS, QUEUES } from "./postgres_tables.ts";
-import { PostgresClient, type PostgresClientOptions } from "./postgres_client.ts";
-import { explaining } from "./server_failure.ts";
+import { explaining, PostgresClient, type PostgresClientOptions } from "./postgres_client.ts";
 
 /** A slower heartbeat has failed. */
 const HEARTBEAT_TIMEOUT_MS = 2_000;

@@ -7,10 +7,9 @@ import {
   type Silence,
 } from "../../domain/outbox.ts";
 import type { KeptOutbox, OutboxStore, QueuedSummary } from "../../domain/store.ts";
-import type { SenderQueues } from "../sender_queues.ts";
 import { summaryIn } from "../sql/rows.ts";
-import { columnText } from "../codec.ts";
 import { SELECT_COUNTS, SELECT_MARKERS, SELECT_SUMMARY } from "../sql/shared_statements.ts";
+import { columnText } from "../codec.ts";
 import {
   ACTIONS,
   CHANNEL_COUNTS,
@@ -23,6 +22,7 @@ import {
 import type { Access, PostgresClient } from "./postgres_client.ts";
 import { encodeRows, insertRows, lastByKey, readAll, toArrays, upsertRows } from "./postgres_tables.ts";
 import { arrayText, type Parameter } from "../../shared/postgres/protocol.ts";
+import type { QueueRow, ReceivedNotifications, TakenQueue } from "../../domain/membership.ts";
 
 export const OUTBOX_ROWS = { table: "outbox", columns: OUTBOX.columns } as const;
 
@@ -156,4 +156,77 @@ async function changeOutbox(client: PostgresClient, change: OutboxChange): Promi
 
 function valuesOf({ schedule, scheduledMs }: QueuedSummary): readonly Parameter[] {
   return [columnText.encode(schedule), scheduledMs];
+}
+
+export interface ClaimedQueues {
+  /** Claims a queue if its token is still the given one; `null` if another process was faster. */
+  take(queue: QueueRow, owner: string): Promise<TakenQueue | null>;
+  /** Gives a queue back, if it is still owned. */
+  giveBack(queue: QueueRow): Promise<void>;
+  /**
+   * Returns the notifications in these queues that were not received under their present token. A call that is
+   * repeated, since its outcome was unknown, has the same number, and returns the same ones.
+   */
+  receive(queues: readonly QueueRow[], call: number): Promise<ReceivedNotifications>;
+  /** Persists the outcomes of notifications in those of these queues that are still owned, and returns their keys. */
+  change(change: OutboxChange, queues: readonly QueueRow[]): Promise<ReadonlySet<string>>;
+}
+
+/**
+ * The channel queues of which this process is the sender, in a database that several processes share. Each queue has
+ * one owner with a token, and a sender changes only rows in queues of which it still has the token.
+ *
+ * None at first.
+ */
+export class SenderQueues {
+  readonly #queues: ClaimedQueues;
+  readonly #own = new Map<string, QueueRow>();
+  #isShared = false;
+  #receiveCall = 1;
+
+  constructor(queues: ClaimedQueues) {
+    this.#queues = queues;
+  }
+
+  get isShared(): boolean {
+    return this.#isShared;
+  }
+
+  owns(channelKey: string): boolean {
+    return this.#own.has(channelKey);
+  }
+
+  async take(queue: QueueRow, owner: string): Promise<TakenQueue | null> {
+    this.#isShared = true;
+    const taken = await this.#queues.take(queue, owner);
+    if (taken !== null) this.#own.set(queue.channelKey, taken.queue);
+    return taken;
+  }
+
+  async giveBack(queue: QueueRow): Promise<void> {
+    this.#own.delete(queue.channelKey);
+    await this.#queues.giveBack(queue);
+  }
+
+  async receive(queues: readonly QueueRow[]): Promise<ReceivedNotifications> {
+    const received = await this.#queues.receive(queues, this.#receiveCall);
+    this.#receiveCall++;
+    return received;
+  }
+
+  /** Persists the outcomes of notifications, of the channels that this process still owns. */
+  async change(change: OutboxChange): Promise<void> {
+    const { changed, removed, delivered = [], markers, cleared, counted = [] } = change;
+    const limited = counted.filter(({ limitUse }) => limitUse !== null);
+    const channelKeys = new Set(
+      [...changed, ...markers, ...cleared, ...limited].map(({ channelKey }) => channelKey),
+    );
+    // The channels of removed ones are known to the database alone.
+    const keys = removed.length > delivered.length
+      ? new Set([...channelKeys, ...this.#own.keys()])
+      : channelKeys;
+    const own = [...keys].flatMap((key) => this.#own.get(key) ?? []);
+    const owned = await this.#queues.change(change, own);
+    for (const channelKey of keys) if (!owned.has(channelKey)) this.#own.delete(channelKey);
+  }
 }

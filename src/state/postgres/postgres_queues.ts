@@ -3,10 +3,16 @@ import type { KnownNotification, QueueRow } from "../../domain/membership.ts";
 import type { OutboxChange, QueuedNotification, SentOpen } from "../../domain/outbox.ts";
 import { columnText } from "../codec.ts";
 import type { Row } from "../sql/table_declaration.ts";
-import type { ClaimedQueues } from "../sender_queues.ts";
+import {
+  addedCounts,
+  type ClaimedQueues,
+  DELETE_MARKERS,
+  keyOfMarker,
+  logDeliveries,
+  OUTBOX_ROWS,
+} from "./postgres_outbox.ts";
 import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX } from "../sql/tables.ts";
 import type { PostgresClient, Session } from "./postgres_client.ts";
-import { addedCounts, DELETE_MARKERS, keyOfMarker, logDeliveries, OUTBOX_ROWS } from "./postgres_outbox.ts";
 import {
   encodeRows,
   insertRows,

@@ -3,7 +3,7 @@ import type { PostgresPlace } from "../../domain/stores.ts";
 import { StoreError } from "../../domain/store.ts";
 import { type Migration, newerVersion } from "../sql/tables.ts";
 import type { PostgresClient } from "./postgres_client.ts";
-import { PostgresError, type StatementResult } from "../../shared/postgres/statement_response.ts";
+import { PostgresError, type StatementResult } from "../../shared/postgres/protocol.ts";
 import { POSTGRES_MIGRATIONS } from "./postgres_tables.ts";
 
 /** Of a schema without our tables: undefined_table, undefined_column. */

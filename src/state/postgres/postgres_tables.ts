@@ -27,8 +27,12 @@ import {
   ROLLUPS,
   SILENCES,
 } from "../sql/tables.ts";
-import { itemText, type Parameter, ProtocolError } from "../../shared/postgres/protocol.ts";
-import type { StatementResult } from "../../shared/postgres/statement_response.ts";
+import {
+  itemText,
+  type Parameter,
+  ProtocolError,
+  type StatementResult,
+} from "../../shared/postgres/protocol.ts";
 import type { EarlyLook, LocationResult, MemberHeartbeat, QueueRow } from "../../domain/membership.ts";
 import type { ReportBatch, ReportedResult } from "../../domain/reports.ts";
 import { type Codec, json, list, number, object, text, word } from "../codec.ts";

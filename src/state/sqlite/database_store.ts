@@ -1,30 +1,15 @@
 import { type PruneProgress, type Store, StoreError } from "../../domain/store.ts";
-import type { SqliteConnection } from "./sqlite_connection.ts";
-import { createCheckStore, createReportStore } from "./sqlite_checks.ts";
 import {
-  createOutboxStore,
-  DELETE_DROPPED,
-  DELETE_OLD_ACTIONS,
-  DELETE_OLD_COUNTS,
-  DELETE_OLD_DELIVERIES,
-  DELETE_OLD_SILENCES,
-} from "./sqlite_outbox.ts";
-import { type Access, explaining, type Patience, whileBusy } from "./store_failure.ts";
-import { CLOCK, JOB_RUNS, JOBS, MONITOR, ONLY_ROW } from "../sql/tables.ts";
-import type { JobFacts, JobRun } from "../../domain/job_runs.ts";
-import { columnText, number } from "../codec.ts";
-import { endedRunOf, runOf } from "../sql/rows.ts";
-import {
-  addReading,
-  CHANGES_MAX,
-  type ClockReadings,
-  JOB_RUNS_MAX,
-  JOURNAL_BLOCKS_MAX,
-  limitsAt,
-  type RetentionLimits,
-} from "../retention.ts";
+  type Access,
+  explaining,
+  type Patience,
+  type SqliteConnection,
+  whileBusy,
+} from "./sqlite_connection.ts";
 import {
   ADD_HOURS_TO_DAYS,
+  createCheckStore,
+  createReportStore,
   DELETE_ADDED_HOURS,
   DELETE_CHECK,
   DELETE_OLD_CHANGES,
@@ -34,8 +19,29 @@ import {
   DELETE_SURPLUS_JOURNAL,
   SELECT_CHECKS_BEHIND,
   SELECT_CLOCK,
-} from "./statements.ts";
+} from "./sqlite_checks.ts";
+import {
+  createOutboxStore,
+  DELETE_DROPPED,
+  DELETE_OLD_ACTIONS,
+  DELETE_OLD_COUNTS,
+  DELETE_OLD_DELIVERIES,
+  DELETE_OLD_SILENCES,
+} from "./sqlite_outbox.ts";
+import { CLOCK, JOB_RUNS, JOBS, MONITOR, ONLY_ROW } from "../sql/tables.ts";
+import type { JobFacts, JobRun } from "../../domain/job_runs.ts";
+import { columnText, number } from "../codec.ts";
+import { endedRunOf, runOf } from "../sql/rows.ts";
 import { DELETE_STRAY_MARKERS } from "../sql/shared_statements.ts";
+import {
+  addReading,
+  CHANGES_MAX,
+  type ClockReadings,
+  JOB_RUNS_MAX,
+  JOURNAL_BLOCKS_MAX,
+  limitsAt,
+  type RetentionLimits,
+} from "../retention.ts";
 
 /** The store of a database that is open and up to date, which it closes. The path is for error messages. */
 export function createDatabaseStore(connection: SqliteConnection, path: string, patience?: Patience): Store {

@@ -1,6 +1,12 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { Row } from "../sql/table_declaration.ts";
 import { type Migration, newerVersion, STEPS, WHOLE } from "../sql/tables.ts";
+import { StoreError, type StoreFailure } from "../../domain/store.ts";
+import { UnreadableRowError } from "../codec.ts";
+import { pause } from "../../shared/deadline.ts";
+import type { Clock } from "../../domain/clock.ts";
+import { missingUserId } from "../../domain/runtime_permissions.ts";
+import { COMPANIONS, type PathFacts, type StoreFiles } from "../../domain/stores.ts";
 
 /** The parts of the runtime's database that are used. */
 export interface Database extends Pick<DatabaseSync, "isOpen" | "isTransaction" | "exec" | "close"> {
@@ -147,4 +153,266 @@ export function versionOf(
   const version = Number(connection.first("PRAGMA user_version")?.["user_version"]);
   if (version > migrations.length) throw new NewerVersionError(newerVersion(version, migrations.length));
   return version;
+}
+
+interface Attempt {
+  /** Completes "Cannot … state". */
+  readonly action: "open" | "read" | "write" | "quarantine";
+  readonly path: string;
+}
+
+interface Explanation {
+  readonly failure: StoreFailure;
+  readonly reason: string;
+}
+
+/** Turns an error of the database or of its files into a {@linkcode StoreError}; `null` for a bug. */
+export function explainStoreFailure(error: unknown, { action, path }: Attempt): StoreError | null {
+  if (error instanceof StoreError) return error;
+  const explanation = explain(error);
+  if (explanation === null) return null;
+  const message = `cannot ${action} state "${path}": ${explanation.reason}`;
+  return new StoreError(message, explanation.failure, { cause: error });
+}
+
+export async function explaining<T>(attempt: Attempt, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw explainStoreFailure(error, attempt) ?? error;
+  }
+}
+
+/** Returns whether another process has a lock that the database requires (SQLITE_BUSY in any of its forms). */
+export function isBusy(error: unknown): boolean {
+  return error instanceof Error && "errcode" in error && (Number(error.errcode) & PRIMARY_CODE) === BUSY;
+}
+
+const PRIMARY_CODE = 0xff;
+const BUSY = 5;
+
+const FULL: Explanation = { failure: "full", reason: "the disk is full; free some space" };
+const READ_ONLY: Explanation = {
+  failure: "denied",
+  reason: "read-only; make the file and its directory writable for this user",
+};
+const NO_PERMISSION: Explanation = {
+  failure: "denied",
+  reason: "permission denied; make the file and its directory writable for this user",
+};
+const CANNOT_OPEN: Explanation = {
+  failure: "denied",
+  reason:
+    "the file, its -wal or its -shm cannot be opened; make them and the directory writable for this user",
+};
+
+/** By SQLite's primary result code (sqlite.org/rescode.html). */
+const BY_RESULT_CODE: ReadonlyMap<number, Explanation> = new Map([
+  [3, NO_PERMISSION],
+  [BUSY, { failure: "busy", reason: "locked by another process for too long; run it again" }],
+  [8, READ_ONLY],
+  [11, { failure: "damaged", reason: "the file is damaged" }],
+  [13, FULL],
+  [14, CANNOT_OPEN],
+  [26, { failure: "damaged", reason: "the file is not a database" }],
+]);
+
+/** By the system's name of an error, where the runtime has no class for it. */
+const BY_SYSTEM_CODE: ReadonlyMap<string, Explanation> = new Map([
+  ["EDQUOT", { failure: "full", reason: "the disk quota is exceeded; free some space" }],
+  ["ENOSPC", FULL],
+  ["EROFS", READ_ONLY],
+]);
+
+/** The runtime's own codes have underscores. */
+const SYSTEM_CODE = /^E[A-Z0-9]+$/;
+
+/** The error of the database's shared memory on a full disk (SQLITE_IOERR_SHMSIZE). */
+const SHARED_MEMORY_TOO_SMALL = 4874;
+const IO_ERROR = 10;
+
+function explain(error: unknown): Explanation | null {
+  if (!(error instanceof Error)) return null;
+  if (error instanceof Deno.errors.NotCapable) {
+    return { failure: "denied", reason: `missing permission: ${error.message}` };
+  }
+  if (error instanceof Deno.errors.PermissionDenied) return NO_PERMISSION;
+  if (error instanceof Deno.errors.TimedOut) return { failure: "other", reason: error.message };
+  if (error instanceof NewerVersionError) return { failure: "other", reason: error.message };
+  if (error instanceof DamagedFileError || error instanceof UnreadableRowError) {
+    return { failure: "damaged", reason: error.message };
+  }
+  const code = "code" in error ? error.code : undefined;
+  if (code === "ERR_SQLITE_ERROR") return explainDatabaseError(error);
+  if (code === "ERR_INVALID_STATE") return { failure: "other", reason: "it was closed" };
+  // A number in a row that is beyond JavaScript's numbers; monitor never wrote it.
+  if (code === "ERR_OUT_OF_RANGE") return { failure: "damaged", reason: "a number in a row is out of range" };
+  if (typeof code !== "string" || !SYSTEM_CODE.test(code)) return null;
+  return BY_SYSTEM_CODE.get(code) ?? { failure: "other", reason: error.message };
+}
+
+function explainDatabaseError(error: Error): Explanation {
+  const extended = "errcode" in error ? Number(error.errcode) : undefined;
+  // Only opening has no code, and only one way to fail.
+  if (extended === undefined) return CANNOT_OPEN;
+  if (extended === SHARED_MEMORY_TOO_SMALL) return FULL;
+  const code = extended & PRIMARY_CODE;
+  if (code === IO_ERROR) {
+    return {
+      failure: "other",
+      reason:
+        `the disk reports an error (${error.message}, code ${extended}); check the disk, its quota and ` +
+        "the system log",
+    };
+  }
+  const known = BY_RESULT_CODE.get(code);
+  if (known !== undefined) return known;
+  if (/^no such (table|column)/.test(error.message)) return { failure: "damaged", reason: error.message };
+  return { failure: "other", reason: `${error.message} (code ${extended})` };
+}
+
+/** How long a store waits for its turn while other processes write. */
+export interface Patience {
+  readonly clock: Pick<Clock, "monotonicMs" | "after">;
+  readonly timeoutMs: number;
+  /** The longest pause between two tries: the process that must go on asks more often than others. @default 1000 */
+  readonly pauseMsMax?: number;
+  /** Ends the wait earlier. */
+  readonly signal?: AbortSignal;
+}
+
+/** Between two tries: a tenth of the time that has passed, but no less. */
+const PAUSE_MS_MIN = 5;
+
+/** Does some work, and retries it while another process has the locks that it needs. */
+export async function whileBusy<T>(work: () => T | Promise<T>, patience: Patience | undefined): Promise<T> {
+  if (patience === undefined) return await work();
+  const { clock, timeoutMs, pauseMsMax = 1_000, signal } = patience;
+  const startMs = clock.monotonicMs();
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      const isRetryable = isBusy(error) || error instanceof StoreError && error.failure === "busy";
+      const passedMs = clock.monotonicMs() - startMs;
+      if (!isRetryable || passedMs >= timeoutMs || signal?.aborted) throw error;
+      const pauseMs = Math.min(Math.max(passedMs / 10, PAUSE_MS_MIN), pauseMsMax);
+      await pause(clock, pauseMs);
+    }
+  }
+}
+
+/** Runs work on a database; errors become a {@linkcode StoreError}. */
+export interface Access {
+  read<T>(work: () => T): Promise<T>;
+  /** Each write waits for the one before, so that their order stays even if they wait for other processes. */
+  write<T>(work: () => T): Promise<T>;
+}
+
+/** A file that is no state that a monitor can have left like this. */
+export class DamagedFileError extends Error {
+  override readonly name = "DamagedFileError";
+}
+
+interface FileAccess {
+  readonly files: StoreFiles;
+  /** The user that runs this; 0 is root. `null` on systems without ids, and if the id may not be read. */
+  readonly userId: number | null;
+}
+
+/**
+ * Returns the type of a state's path; `null` if it does not exist.
+ *
+ * Rejects, for the file and its companions alike, files that another user may have created there: a symlink (the
+ * database would follow it and write to its target), or a file of another user (the database would replay a planted
+ * -wal). Root may use the state of any user.
+ *
+ * @throws {StoreError} If it is rejected.
+ * @throws {Deno.errors.NotCapable} If the owner of the file cannot be read.
+ */
+export async function inspectPlace(path: string, { files, userId }: FileAccess): Promise<PathFacts | null> {
+  const [file = null, ...companions] = await Promise.all(
+    ["", ...COMPANIONS].map((companion) => files.look(path + companion)),
+  );
+  if (file !== null) {
+    refuseKind(path, path, file);
+    if (userId !== 0) refuseOwner(path, path, { file, owners: [userId], userId });
+  }
+  companions.forEach((found, index) => {
+    if (found === null) return;
+    const companionPath = `${path}${COMPANIONS[index]}`;
+    refuseKind(path, companionPath, found);
+    refuseOwner(path, companionPath, { file: found, owners: [userId, file?.ownerId ?? null], userId });
+  });
+  return file;
+}
+
+/**
+ * Reads the header (sqlite.org/fileformat2.html, section 1.3) without the database, which might write to a file
+ * that is not ours just by opening and closing it.
+ *
+ * @throws {DamagedFileError} If it is no header of a database.
+ * @throws {NewerVersionError} If a newer monitor wrote it.
+ * @throws {StoreError} If another program wrote it.
+ */
+export async function inspectHeader(path: string, files: StoreFiles): Promise<void> {
+  const header = await files.readStart(path, HEADER_BYTES);
+  const magic = new TextEncoder().encode("SQLite format 3\0");
+  if (header.length < HEADER_BYTES || magic.some((byte, index) => header[index] !== byte)) {
+    throw new DamagedFileError("the file is not a database");
+  }
+  const view = new DataView(header.buffer, header.byteOffset);
+  if (view.getUint32(APPLICATION_ID_OFFSET) !== APPLICATION_ID) {
+    throw refusal(path, "it is a database of another program", "other");
+  }
+  const version = view.getUint32(USER_VERSION_OFFSET);
+  if (version > STEPS.length) throw new NewerVersionError(newerVersion(version, STEPS.length));
+}
+
+/**
+ * Examines the companions of an empty file. It may be new; but a journal with contents is written after the file's
+ * first page, and the database would delete it. Another process may be filling the file at this moment, so the file
+ * is examined again after the journal.
+ *
+ * @throws {DamagedFileError} If the file has lost its contents.
+ */
+export async function inspectEmptyFile(path: string, files: StoreFiles): Promise<void> {
+  const journal = await files.look(`${path}-wal`);
+  if (journal === null || journal.sizeBytes === 0) return;
+  const file = await files.look(path);
+  if (file?.sizeBytes === 0) throw new DamagedFileError("the file is empty, its journal is not");
+}
+
+const HEADER_BYTES = 100;
+const USER_VERSION_OFFSET = 60;
+const APPLICATION_ID_OFFSET = 68;
+
+function refuseKind(path: string, found: string, { kind }: PathFacts): void {
+  if (kind === "file") return;
+  const what = kind === "symlink"
+    ? "a symlink, which is not followed"
+    : `a ${kind === "directory" ? kind : "device or a pipe"}`;
+  throw refusal(path, `"${found}" is ${what}; name a file`, "denied");
+}
+
+function refuseOwner(
+  path: string,
+  found: string,
+  { file, owners, userId }: {
+    readonly file: PathFacts;
+    readonly owners: readonly (number | null)[];
+    readonly userId: number | null;
+  },
+): void {
+  if (file.ownerId === null || owners.includes(file.ownerId)) return;
+  if (userId === null) throw missingUserId("ownership of files");
+  throw refusal(
+    path,
+    `"${found}" belongs to another user (id ${file.ownerId}); run as that user, or name another file`,
+    "denied",
+  );
+}
+
+function refusal(path: string, reason: string, failure: "denied" | "other"): StoreError {
+  return new StoreError(`cannot open state "${path}": ${reason}`, failure);
 }

@@ -2,8 +2,7 @@
 import type { LoggedDelivery, QueuedNotification } from "../../domain/outbox.ts";
 import type { OutboxStore, QueuedSummary } from "../../domain/store.ts";
 import type { Table } from "../sql/table_declaration.ts";
-import type { Access } from "./store_failure.ts";
-import type { SqliteConnection } from "./sqlite_connection.ts";
+import type { Access, SqliteConnection } from "./sqlite_connection.ts";
 import { columnText, nullable } from "../codec.ts";
 import { summaryIn } from "../sql/rows.ts";
 import { SELECT_COUNTS, SELECT_MARKERS, SELECT_SUMMARY } from "../sql/shared_statements.ts";

@@ -3,13 +3,19 @@ import { type Store, StoreError } from "../../domain/store.ts";
 import { COMPANIONS, type FileStoreOptions, type OpenedStore, type StoreFiles } from "../../domain/stores.ts";
 import {
   BUSY_TIMEOUT_MS,
+  DamagedFileError,
+  explaining,
+  inspectEmptyFile,
+  inspectHeader,
+  inspectPlace,
+  isBusy,
   migrate,
   openConnection,
+  type Patience,
   type SqliteConnection,
   versionOf,
+  whileBusy,
 } from "./sqlite_connection.ts";
-import { explaining, isBusy, type Patience, whileBusy } from "./store_failure.ts";
-import { DamagedFileError, inspectEmptyFile, inspectHeader, inspectPlace } from "../state_file.ts";
 import { createDatabaseStore } from "./database_store.ts";
 import { STEPS, WHOLE } from "../sql/tables.ts";
 

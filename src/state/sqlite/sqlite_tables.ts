@@ -1,7 +1,6 @@
-import { openConnection, type SqliteConnection } from "./sqlite_connection.ts";
+import { explaining, openConnection, type SqliteConnection } from "./sqlite_connection.ts";
 import { copiedColumns, selectPage, type StateTables } from "../copy_state.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "./sqlite_store.ts";
-import { explaining } from "./store_failure.ts";
 
 /** Opens the tables of a state in SQLite, which this process owns. Throws a {@linkcode StoreError} if it can't. */
 export async function openSqliteTables(path: string, options: SqliteStoreOptions): Promise<StateTables> {

@@ -6,7 +6,7 @@
  * Upstream: https://github.com/denoland/deno/issues/25661 (in 2.7.11)
  */
 import { connect, type LookupFunction, type Socket } from "node:net";
-import { onAbort } from "../../shared/on_abort.ts";
+import { onAbort } from "../../shared/deadline.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { ConnectionTarget, HostAddress } from "../../domain/connections.ts";
 import { closeQuietly, lookUpName } from "../tcp/tcp_stream.ts";

@@ -5,7 +5,7 @@
  *
  * Upstream: https://github.com/denoland/deno/issues/26819 for the second, none was found for the others (in 2.7.11)
  */
-import { onAbort } from "../../shared/on_abort.ts";
+import { onAbort } from "../../shared/deadline.ts";
 import type { ConnectionTarget } from "../../domain/connections.ts";
 import { closeQuietly } from "../tcp/tcp_stream.ts";
 

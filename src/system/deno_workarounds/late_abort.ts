@@ -5,7 +5,7 @@
  * Upstream: https://github.com/denoland/deno/issues/33927 (in 2.7.11)
  */
 import { setImmediate } from "node:timers";
-import { onAbort } from "../../shared/on_abort.ts";
+import { onAbort } from "../../shared/deadline.ts";
 
 /**
  * Returns a signal for `fetch`. It aborts when the other does, but not before all arrived responses were received.

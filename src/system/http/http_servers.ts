@@ -22,9 +22,16 @@ import {
 import { clientNetwork } from "../../shared/ip_address.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import { closeQuietly, writeAll } from "../tcp/tcp_stream.ts";
-import { bodyReader, type ReadBody } from "./http_body.ts";
-import { ByteReader } from "./http_bytes.ts";
-import { headerOf, HttpError, readRequestHead, RequestError, type RequestHead } from "./http_head.ts";
+import {
+  bodyReader,
+  ByteReader,
+  headerOf,
+  HttpError,
+  type ReadBody,
+  readRequestHead,
+  RequestError,
+  type RequestHead,
+} from "./http_message.ts";
 
 const CONNECTIONS_MAX = 256;
 const HEAD_MS_MAX = 10_000;

@@ -3,21 +3,31 @@ import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { IncomingResponse, OutgoingRequest, RequestFailure, Requests } from "../../domain/requests.ts";
 import type { System } from "../../domain/system.ts";
-import { explainConnectionError } from "../tcp/connection_failure.ts";
-import { headerOf, HttpError, readHead, type ResponseHead } from "./http_head.ts";
+import { explainConnectionError, explainRequestError } from "../network_failure.ts";
+import {
+  BODY_BROKEN,
+  bodyReader,
+  ByteReader,
+  decoded,
+  giveBuffer,
+  headerOf,
+  HttpError,
+  isCompressed,
+  type ReadBody,
+  readHead,
+  type ResponseHead,
+  takeBuffer,
+} from "./http_message.ts";
 import { abortLate } from "../deno_workarounds/late_abort.ts";
-import { explainRequestError } from "./request_failure.ts";
 import type { ClientTls } from "../tls/tls_settings.ts";
 import { decodeComponent } from "../../shared/text.ts";
 import { setImmediate } from "node:timers";
 import type { Connection, ConnectionPhase, Connections, ConnectionTarget } from "../../domain/connections.ts";
 import { connectStream, type ConnectTcpOptions } from "../tcp/connect_tcp.ts";
-import { BODY_BROKEN, bodyReader, decoded, isCompressed, type ReadBody } from "./http_body.ts";
-import { ByteReader, giveBuffer, takeBuffer } from "./http_bytes.ts";
 import { closeQuietly, writeAll } from "../tcp/tcp_stream.ts";
 import { joinBytes } from "../../shared/join_bytes.ts";
 import { lazily } from "../../shared/lazily.ts";
-import { onAbort } from "../../shared/on_abort.ts";
+import { onAbort } from "../../shared/deadline.ts";
 
 export interface RequestsOptions {
   readonly clock: Clock;

@@ -9,7 +9,7 @@ import type { HandshakeTarget } from "../../domain/connections.ts";
 import type { Mail, MailEnd, OutgoingMail } from "../../domain/mail.ts";
 import { connectTcp, type ConnectTcpOptions } from "../tcp/connect_tcp.ts";
 import { lookUpName, withoutBrackets } from "../tcp/tcp_stream.ts";
-import { failsForGood, isLastingTlsError } from "../tls/try_handshake.ts";
+import { failsForGood, isLastingTlsError } from "../tls/handshakes.ts";
 import {
   CLOSING,
   mailFailure,
@@ -17,9 +17,9 @@ import {
   quoteReply,
   refusal,
   type Reply,
+  SmtpConnection,
   SmtpError,
-} from "./mail_failure.ts";
-import { SmtpConnection } from "./smtp_connection.ts";
+} from "./smtp_connection.ts";
 import { Buffer } from "node:buffer";
 import { isLoopback } from "../../shared/ip_address.ts";
 

@@ -10,7 +10,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { Foreground, ForegroundEnd } from "../../domain/processes.ts";
 import { endOf } from "../deno_workarounds/real_time_signals.ts";
 import { onSignal } from "../process_events.ts";
-import { explainSpawnFailure, isOutOfDescriptors } from "./spawn_failure.ts";
+import { explainSpawnFailure, isOutOfDescriptors } from "./process_group.ts";
 import { joinBytes } from "../../shared/join_bytes.ts";
 
 /** The time that silent pipes may stay open after the command has exited while a leftover process has them open. */

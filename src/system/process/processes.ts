@@ -2,8 +2,7 @@ import { endsWithin, pause, startDeadline, unlessAborted } from "../../shared/de
 import type { Clock } from "../../domain/clock.ts";
 import type { CapturedText, ProcessCommand, ProcessEnd, Processes } from "../../domain/processes.ts";
 import { type ChildEnd, endOf } from "../deno_workarounds/real_time_signals.ts";
-import { createProcessGroups, type ProcessGroups } from "./process_group.ts";
-import { explainSpawnFailure } from "./spawn_failure.ts";
+import { createProcessGroups, explainSpawnFailure, type ProcessGroups } from "./process_group.ts";
 import { joinBytes } from "../../shared/join_bytes.ts";
 
 interface ProcessesOptions {

@@ -17,16 +17,16 @@ import type {
   HandshakeTarget,
   HostAddress,
 } from "../../domain/connections.ts";
-import { onAbort } from "../../shared/on_abort.ts";
+import { onAbort } from "../../shared/deadline.ts";
 import {
   createUnverifiedConnect,
   readUnverified,
+  tryHandshake,
   type UnverifiedConnect,
-} from "../tls/certificate_reader.ts";
+} from "../tls/handshakes.ts";
 import { connectStream, connectTcp, type ConnectTcpOptions } from "./connect_tcp.ts";
-import { explainConnectionError } from "./connection_failure.ts";
+import { explainConnectionError, explainRequestError } from "../network_failure.ts";
 import { HangingLimit } from "../deno_workarounds/hanging_limit.ts";
-import { explainRequestError } from "../http/request_failure.ts";
 import {
   closeQuietly,
   lookUpName,
@@ -34,7 +34,6 @@ import {
   streamConnection,
   withoutBrackets,
 } from "./tcp_stream.ts";
-import { tryHandshake } from "../tls/try_handshake.ts";
 
 export function createConnections(clock: Clock): Connections {
   const connectUnverified = createUnverifiedConnect(clock);

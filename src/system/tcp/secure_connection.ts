@@ -4,12 +4,11 @@ import type {
   DatabaseTarget,
   TlsExpectations,
 } from "../../domain/connections.ts";
-import { onAbort } from "../../shared/on_abort.ts";
-import { beginTls, handshaken } from "../tls/tls_stream.ts";
+import { onAbort, pause } from "../../shared/deadline.ts";
+import { beginTls, handshaken } from "../tls/handshakes.ts";
 import { connectTcp, type ConnectTcpOptions } from "./connect_tcp.ts";
 import { closeQuietly, standingConnection, streamConnection, TcpStream, writeAll } from "./tcp_stream.ts";
 import type { Clock } from "../../domain/clock.ts";
-import { pause } from "../../shared/deadline.ts";
 import { StartTlsRefusal } from "../tls/start_tls.ts";
 
 /** Starts TLS on a connection, which ends if that fails; aborting the signal closes it, also later. */

@@ -1,6 +1,6 @@
 import { Duplex } from "node:stream";
 import type { Connection, ConnectionTarget, HostAddress } from "../../domain/connections.ts";
-import { onAbort } from "../../shared/on_abort.ts";
+import { onAbort } from "../../shared/deadline.ts";
 import type { ClearText } from "../tls/start_tls.ts";
 import { lookup, type LookupAllOptions } from "node:dns";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { findErrors, findRequestWarnings } from "../../../src/checks/http/request_errors.ts";
+import { findErrors, findRequestWarnings } from "../../../src/checks/http_request.ts";
 import { httpCheck, type HttpExpectations } from "../../support/http_check.ts";
 import { problemTexts } from "../../support/observe_check.ts";
 import { fieldsOf, testTable } from "../../support/rows.ts";

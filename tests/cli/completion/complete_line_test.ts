@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { COMMANDS } from "../../../src/cli/commands.ts";
-import { complete } from "../../../src/cli/completion/complete_line.ts";
+import { complete } from "../../../src/cli/completion.ts";
 
 Deno.test("complete() completes the operands of every command that are names or paths", async () => {
   const namesIn = () => Promise.resolve([{ value: "web", description: "" }]);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { highestSeverity } from "../../../src/domain/condition.ts";
-import { exitCodeOf } from "../../../src/cli/exit_code.ts";
+import { exitCodeOf } from "../../../src/cli/command_definition.ts";
 import type { FormatOptions, RunSummary } from "../../../src/cli/formats/format.ts";
 import { pluginFormat } from "../../../src/cli/formats/plugin.ts";
 import { type Rows, testRows } from "../../support/rows.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { choose, readChoice } from "../../../src/cli/new_checks/discover.ts";
+import { choose, readChoice } from "../../../src/cli/commands/discover.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 
 Deno.test("readChoice() parses numbers, ranges, all and none", () => {

@@ -4,18 +4,21 @@ import { createHash, createHmac, pbkdf2Sync } from "node:crypto";
 import { setImmediate } from "node:timers";
 import type { Connection } from "../../../src/domain/connections.ts";
 import type { PostgresPlace } from "../../../src/domain/stores.ts";
-import { PostgresClient, type PostgresClientOptions } from "../../../src/state/postgres/postgres_client.ts";
-import { explainPostgresFailure } from "../../../src/state/postgres/server_failure.ts";
-import type { StatementResult } from "../../../src/shared/postgres/statement_response.ts";
-import { createFakeClock, type FakeClock } from "../../../testing/fake_clock.ts";
-import { joinBytes } from "../../../src/shared/join_bytes.ts";
+import {
+  explainPostgresFailure,
+  PostgresClient,
+  type PostgresClientOptions,
+} from "../../../src/state/postgres/postgres_client.ts";
 import {
   int16,
   int32,
   message,
   type ServerMessage,
+  type StatementResult,
   terminated,
 } from "../../../src/shared/postgres/protocol.ts";
+import { createFakeClock, type FakeClock } from "../../../testing/fake_clock.ts";
+import { joinBytes } from "../../../src/shared/join_bytes.ts";
 
 /** What a server sends; it waits for the client in between. */
 export type Behavior = (client: ClientMessages) => AsyncGenerator<Uint8Array, void>;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../../../src/domain/store.ts";
-import { whileBusy } from "../../../src/state/sqlite/store_failure.ts";
+import { whileBusy } from "../../../src/state/sqlite/sqlite_connection.ts";
 import { createRealClock } from "../../../testing/real_clock.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { NOW_MS, silenceOf } from "../records.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { StoreError, type StoreFailure } from "../../../src/domain/store.ts";
-import { explainStoreFailure } from "../../../src/state/sqlite/store_failure.ts";
+import { explainStoreFailure } from "../../../src/state/sqlite/sqlite_connection.ts";
 import { testRows } from "../../support/rows.ts";
 
 Deno.test("explainStoreFailure() suggests a fix", async (t) => {

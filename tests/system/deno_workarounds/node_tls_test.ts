@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { connect, type TLSSocket } from "node:tls";
-import { readerOf } from "../../../src/system/deno_workarounds/tls_end.ts";
-import { isTlsLeftover } from "../../../src/system/deno_workarounds/tls_leftovers.ts";
+import { isTlsLeftover, readerOf } from "../../../src/system/deno_workarounds/node_tls.ts";
 import { TcpStream } from "../../../src/system/tcp/tcp_stream.ts";
 import { nextUncaught } from "../../../testing/uncaught.ts";
 import { inTime } from "../../life/in_time.ts";
@@ -44,7 +43,7 @@ const atSecureConnect = <T>(read: (socket: TLSSocket) => T) => (socket: TLSSocke
 
 const tlsIsOver = Promise.withResolvers<void>();
 
-testFault("still rejects data after its end: delete tls_leftovers.ts", {
+testFault("still rejects data after its end: delete isTlsLeftover", {
   certificate: null,
   meet: async (visitor) => {
     await visitor.readSome();
@@ -59,7 +58,7 @@ testFault("still rejects data after its end: delete tls_leftovers.ts", {
   },
 }, (error) => assert.ok(isTlsLeftover(error)));
 
-testFault("still reads its end as zero bytes: delete tls_end.ts", {
+testFault("still reads its end as zero bytes: delete endProperly", {
   meet: () => {},
   use: (socket) =>
     new Promise<number | null>((resolve) =>
@@ -75,13 +74,13 @@ testFault("still reads its end as zero bytes: delete tls_end.ts", {
     ),
 }, (count) => assert.equal(count, 0));
 
-testFault("still emits secureConnect for a server that is not trusted: delete failed_handshake.ts", {
+testFault("still emits secureConnect for a server that is not trusted: delete hasShakenHands", {
   certificate: createCertificate(),
   meet: beSilent,
   use: atSecureConnect((socket) => socket.alpnProtocol),
 }, (protocol) => assert.equal(protocol, null));
 
-testFault("still throws in getPeerCertificate(): delete peer_certificate.ts", {
+testFault("still throws in getPeerCertificate(): delete peerCertificate", {
   meet: beSilent,
   use: atSecureConnect((socket) => assert.throws(() => socket.getPeerCertificate(), TypeError)),
 }, () => {});

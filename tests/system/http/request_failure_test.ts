@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { explainRequestError } from "../../../src/system/http/request_failure.ts";
+import { explainRequestError } from "../../../src/system/network_failure.ts";
 import { testRows } from "../../support/rows.ts";
 
 const TARGET = "https://user:password@example.org:8443/p(a)th?token=secret";

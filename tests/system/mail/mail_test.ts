@@ -4,7 +4,7 @@ import PostalMime from "postal-mime";
 import type { MailEnd, OutgoingMail } from "../../../src/domain/mail.ts";
 import { createRealClock } from "../../../testing/real_clock.ts";
 import { createMail, type Protection, protectionOf } from "../../../src/system/mail/mail.ts";
-import { mailFailure } from "../../../src/system/mail/mail_failure.ts";
+import { mailFailure } from "../../../src/system/mail/smtp_connection.ts";
 import { runArguments } from "../../../testing/source.ts";
 import { inTime } from "../../life/in_time.ts";
 import { concurrentSteps } from "../../support/concurrent_tests.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { ConnectionPhase } from "../../../src/domain/connections.ts";
-import { explainConnectionError } from "../../../src/system/tcp/connection_failure.ts";
+import { explainConnectionError } from "../../../src/system/network_failure.ts";
 import { testTable } from "../../support/rows.ts";
 
 Deno.test("explainConnectionError() distinguishes the handshake from later phases", async (t) => {

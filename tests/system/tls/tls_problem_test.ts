@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Clock } from "../../../src/domain/clock.ts";
 import { createRealClock } from "../../../testing/real_clock.ts";
 import { createConnections } from "../../../src/system/tcp/connections.ts";
-import { failsForGood } from "../../../src/system/tls/try_handshake.ts";
+import { failsForGood } from "../../../src/system/tls/handshakes.ts";
 import { beSilent } from "../../support/hostile_servers.ts";
 import { startServer, type Visitor } from "../../support/http_servers.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { stableText } from "../../src/shared/stable_text.ts";
+import { stableText } from "../../src/state/journal.ts";
 import { type Rows, testRows } from "../support/rows.ts";
 
 Deno.test("stableText() replaces the numbers that change from run to run", async (t) => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { estimateSteps } from "../../src/shared/pattern_size.ts";
+import { estimateSteps } from "../../src/config/expressions.ts";
 import { RE2JS } from "re2js";
 
 Deno.test("estimateSteps() estimates the size of a compiled regular expression", async (t) => {

@@ -1,3 +1,33 @@
+/** Reads the parts of a response that decide what a sender does next. */
+import type { IncomingResponse } from "../domain/requests.ts";
+
+interface BodyStart {
+  readonly text: string;
+  /** Whether it is the whole body. */
+  readonly isWhole: boolean;
+  /** Why no more could be read; `null`: it was enough. */
+  readonly failure: unknown;
+}
+
+export async function readStart(
+  response: Pick<IncomingResponse, "read">,
+  bytesMax: number,
+): Promise<BodyStart> {
+  const decoder = new TextDecoder();
+  let text = "";
+  try {
+    for (let left = bytesMax; left >= 0;) {
+      const bytes = await response.read();
+      if (bytes === null) return { text: text + decoder.decode(), isWhole: true, failure: null };
+      text += decoder.decode(bytes.subarray(0, left), { stream: true });
+      left -= bytes.length;
+    }
+    return { text, isWhole: false, failure: null };
+  } catch (failure) {
+    return { text, isWhole: false, failure };
+  }
+}
+
 const RETRY_AFTER_MS_MAX = 3_600_000;
 
 /** The three forms of a date that RFC 9110 (section 5.6.7) has receivers accept; all of them are GMT. */
