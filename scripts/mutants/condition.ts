@@ -258,8 +258,8 @@ export const CONDITION: FaultyLayer = {
         ],
         [
           "a problem begins again with each result",
-          "problemBeganAtMs: isFailing ? state.problemBeganAtMs ?? nowMs : null",
-          "problemBeganAtMs: isFailing ? nowMs : null",
+          "state.problemBeganAtMs ?? Math.min(beganAtMs, nowMs) : null",
+          "Math.min(beganAtMs, nowMs) : null",
         ],
         [
           "an escalation lets the intervals of reminders start over",
