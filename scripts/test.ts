@@ -9,7 +9,8 @@
  *     deno task test --packages             # prints the Debian packages of all tools
  *     deno task test --paths                # prints the paths of the tools on this machine
  *
- * Each layer is a process, small ones share one (`scripts/test/entries.ts`), as many at a time as there are processors, or `DENO_JOBS`.
+ * Each layer is a process, small ones share one (`scripts/test/entries.ts`), as many at a time as there are processors, twice
+ * as many for all tests, or `DENO_JOBS`.
  */
 import { resolve } from "node:path";
 import { CAMPAIGNS, SEED, testSeed } from "../testing/seed.ts";
@@ -99,7 +100,9 @@ async function runEntries(directory: string, options: Options): Promise<readonly
   const { all, paths, seed, others } = options;
   const progress = new Progress({ output: paths.length > 0 });
   using stop = stopBySignal();
-  const pending = [...entriesOf(paths)];
+  // Tests of external tools wait for about half of their time.
+  const jobs = Number(Deno.env.get("DENO_JOBS") ?? navigator.hardwareConcurrency * (all ? 2 : 1));
+  const pending = [...entriesOf(paths, jobs)];
   const bundled = await bundle(`${directory}/bundle`);
   takeProcessorSeconds();
   const ends: EntryEnd[] = [];
@@ -123,7 +126,6 @@ async function runEntries(directory: string, options: Options): Promise<readonly
   const runNext = async (): Promise<void> => {
     for (let entry = pending.shift(); entry !== undefined; entry = pending.shift()) await runOne(entry);
   };
-  const jobs = Number(Deno.env.get("DENO_JOBS") ?? navigator.hardwareConcurrency);
   await Promise.all(Array.from({ length: Math.max(1, jobs) }, runNext));
   if (all && paths.length === 0) await runOne(SLOW);
   return ends;

@@ -11,8 +11,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 export const PROJECT: string = fileURLToPath(new URL("../..", import.meta.url));
 /** Its tests compile executables; `deno task executable` runs them. */
 const APART = "executable";
-/** About the most that layers of one process have together; each start costs a second. */
-const SHARED_BYTES = 1_000_000;
+/** About the most that layers of one process have together, if there are jobs for more. */
+const SHARED_BYTES = 600_000;
 /** Hours of simulated services take the longest, in a process of their own. */
 const FIRST = "simulation";
 
@@ -30,9 +30,10 @@ export interface Entry {
  * Returns the entries for some files and directories, or for all tests. The largest are first, since the last to begin
  * should be short.
  *
+ * @param jobs How many entries will run at a time: each costs some seconds, so there are no more.
  * @throws {RangeError} If a path does not exist.
  */
-export function entriesOf(paths: readonly string[]): readonly Entry[] {
+export function entriesOf(paths: readonly string[], jobs: number): readonly Entry[] {
   const layers = new Map<string, string[]>();
   const add = (file: string): void => {
     const path = relative(PROJECT, file);
@@ -43,13 +44,13 @@ export function entriesOf(paths: readonly string[]): readonly Entry[] {
   const entries = [...layers]
     .map(([name, files]): Entry => ({ name, files: [...new Set(files)].sort(), variables: {} }))
     .sort(largestFirst);
-  const others = shared(entries.filter(({ name }) => name !== FIRST));
+  const others = shared(entries.filter(({ name }) => name !== FIRST), Math.max(1, jobs - 1));
   return [...entries.filter(({ name }) => name === FIRST), ...others.toSorted(largestFirst)];
 }
 
 /** Joins entries to a few of about the same size. */
-function shared(entries: readonly Entry[]): readonly Entry[] {
-  const count = Math.ceil(bytesOf(joined(entries)) / SHARED_BYTES);
+function shared(entries: readonly Entry[], countMax: number): readonly Entry[] {
+  const count = Math.min(countMax, Math.ceil(bytesOf(joined(entries)) / SHARED_BYTES));
   const groups: Entry[][] = Array.from({ length: count }, () => []);
   for (const entry of entries) {
     const [smallest] = groups.toSorted((one, other) => bytesOf(joined(one)) - bytesOf(joined(other)));

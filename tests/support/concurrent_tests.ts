@@ -15,11 +15,11 @@ export interface CaseOptions {
   readonly ignore?: boolean;
 }
 
-/** How many cases run at the same time: more would compete for the processors. */
-const RUNNING_MAX = navigator.hardwareConcurrency;
+/** How many cases run at the same time: they wait most of the time, but many more would compete for the processors. */
+const RUNNING_MAX = 2 * navigator.hardwareConcurrency;
 
 export interface ConcurrencyOptions {
-  /** @default the number of processors */
+  /** @default twice the number of processors */
   readonly runningMax?: number;
   /** Whether all cases are ignored; `requiresTools()` returns it. */
   readonly ignore?: boolean;
