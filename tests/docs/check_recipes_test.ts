@@ -234,10 +234,7 @@ Deno.test("docs/recipes: the checks with other programs have the conditions of w
     const { directory } = harness;
     const checks: Record<string, WrittenCheck> = {};
     const expected: Record<string, string | RegExp> = {};
-    harness.writeScript(
-      "stand_in",
-      'cat "$DIRECTORY/$MONITOR_CHECK.out"; cat "$DIRECTORY/$MONITOR_CHECK.err" >&2\nexit "$(cat "$DIRECTORY/$MONITOR_CHECK.code")"',
-    );
+    harness.writeScript("stand_in", '. "$DIRECTORY/$MONITOR_CHECK.sh"');
     const programs = "check_snmp check_ldap check_ups restic borg npx psql mysql mongosh";
     for (const name of programs.split(" ")) await Deno.symlink("stand_in", `${directory}/${name}`);
     for (const { page, heading, check, cases } of RECIPES) {
@@ -251,9 +248,10 @@ Deno.test("docs/recipes: the checks with other programs have the conditions of w
         const environment = { ...local.parameters.environment, DIRECTORY: directory };
         checks[name] = { ...local, parameters: { ...local.parameters, environment } };
         expected[name] = outcome;
-        await Deno.writeTextFile(`${directory}/${name}.out`, stdout === "" ? "" : `${stdout}\n`);
-        await Deno.writeTextFile(`${directory}/${name}.err`, stderr === "" ? "" : `${stderr}\n`);
-        await Deno.writeTextFile(`${directory}/${name}.code`, String(code));
+        const print = (text: string): string =>
+          text === "" ? ":" : `printf '%s\\n' '${text.replaceAll("'", String.raw`'\''`)}'`;
+        const script = `${print(stdout)}\n${print(stderr)} >&2\nexit ${code}\n`;
+        await Deno.writeTextFile(`${directory}/${name}.sh`, script);
       }
     }
     compare(await runChecks(harness, checks), expected);

@@ -36,7 +36,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const AFTER_MS = 10 * MINUTE;
-const STEP_COUNT = campaign(10_000, 300);
+const STEP_COUNT = campaign(3_000, 300);
 const CHECK_COUNT = 9;
 const SEEDS = (Deno.env.get("TRACE_SEEDS") ?? "1 2 3").split(" ").slice(0, campaign(10)).map(Number);
 /** Every other quarter of an hour. */

@@ -44,7 +44,7 @@ const HANGING = [
 ];
 
 /** How many checks there are for each in which faults are planted. */
-const EVERY = campaign(8) === 8 ? 1 : 8;
+const EVERY = campaign(8) === 8 ? 1 : 16;
 
 interface Sample {
   readonly name: string;

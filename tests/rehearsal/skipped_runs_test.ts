@@ -9,7 +9,7 @@ Deno.test("rehearse: runs that are left out change neither messages nor states",
   let messages = 0;
   for (let round = 0; round < campaign(40, 1); round++) {
     const { config, scenario } = randomScenario(createRandom(testSeed() + round, "skipped"), {
-      days: campaign(10, 3) / 10,
+      days: campaign(10, 2) / 10,
     });
     const ends: (readonly CheckRecord[])[] = [];
     // The journal and the measured values have only the runs that were not left out.
@@ -24,5 +24,5 @@ Deno.test("rehearse: runs that are left out change neither messages nor states",
     assert.deepEqual(ends[1], ends[0], where);
     messages += Object.values(every).flat().length;
   }
-  assert.ok(messages > campaign(1000, 8), `only ${messages} messages`);
+  assert.ok(messages > campaign(1000, 5), `only ${messages} messages`);
 });

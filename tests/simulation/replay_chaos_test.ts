@@ -125,10 +125,10 @@ async function assertVerified(worlds: number, state: unknown): Promise<void> {
   }
 }
 
-Deno.test("replay --verify finds no difference after chaos", () => assertVerified(campaign(30, 1), STATE));
+Deno.test("replay --verify finds no difference after chaos", () => assertVerified(campaign(10), STATE));
 
 Deno.test("replay --verify finds no difference on a shared state after chaos", () =>
-  assertVerified(campaign(10), SHARED_STATE));
+  assertVerified(campaign(4), SHARED_STATE));
 
 testPostgres("replay --verify finds the same in PostgreSQL", async () => {
   const world = await playChaosHour(1000 * testSeed());

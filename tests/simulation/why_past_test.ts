@@ -8,7 +8,7 @@ import { campaign, testRandom } from "../../testing/seed.ts";
 const START_MINUTE = 15 * 60 + 30;
 const START = timeOf(0);
 /** How long each world lasts. */
-const MINUTE_COUNT = campaign(23 * 60, 165);
+const MINUTE_COUNT = campaign(12 * 60, 165);
 const END = timeOf(MINUTE_COUNT + 30);
 const NAMES = ["web", "api", "db", "all"] as const;
 const SCHEDULE = { regular_interval: "1 minute", attentive_interval: "30 seconds" };
@@ -137,7 +137,7 @@ interface Stop {
 }
 
 /** With a few stops. */
-const STOPPED_COUNT = Math.min(MINUTE_COUNT, campaign(23 * 60, 150));
+const STOPPED_COUNT = Math.min(MINUTE_COUNT, campaign(12 * 60, 150));
 
 const STOPS: readonly Stop[] = Array.from({ length: STOPPED_COUNT / 66 }, (_, index) => ({
   fromMinute: 20 + 65 * index + Math.floor(random.below(20)),

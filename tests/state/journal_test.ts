@@ -272,7 +272,7 @@ function randomHistory(random: Random): readonly JournalRun[] {
 
 Deno.test("journalRows() returns the runs that addRun() added, within the tolerance", () => {
   const random = testRandom("journal");
-  for (let round = 0; round < campaign(10_000, 100); round++) {
+  for (let round = 0; round < campaign(4_000, 100); round++) {
     const runs = randomHistory(random);
     const decoded = keep(runs).rows.flatMap((row) => timesOf(row).map((ms, index) => ({ row, ms, index })));
     assert.equal(decoded.length, runs.length, `round ${round}`);

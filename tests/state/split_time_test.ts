@@ -163,7 +163,7 @@ function lengthOf(spans: readonly Span[]): number {
   return spans.reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0);
 }
 
-const WORLDS = campaign(2_000, 100);
+const WORLDS = campaign(1_000, 40);
 
 /** Asserts what holds of each world; returns how many had an outage. */
 function walk(

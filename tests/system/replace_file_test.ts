@@ -25,7 +25,7 @@ Deno.test("replaceFile() shows its readers the old text or the new one, whole", 
       }
       return reads;
     })();
-    for (let round = 0; round < 20; round++) await replaceFile(path, texts[round % 2] ?? "");
+    for (let round = 0; round < 8; round++) await replaceFile(path, texts[round % 2] ?? "");
     isOver = true;
     assert.ok(await reading > 0);
   }));
