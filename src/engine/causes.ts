@@ -23,8 +23,11 @@ import { holdingDependencies } from "./suppression.ts";
 const CHECKS_MIN = 3;
 /** Problems that begin further apart, with none in between, have different causes. */
 const WINDOW_MS = 2 * MINUTE_MS;
-/** How long a notification waits at most for checks that are being run at once. */
-export const CAUSE_WAIT_MS = 10 * SECOND_MS;
+/**
+ * How long a notification waits at most for checks that are being run at once: those of a host that no longer responds
+ * end after their timeout, by default 10 seconds.
+ */
+export const CAUSE_WAIT_MS = 20 * SECOND_MS;
 /** A result leads to at most so many runs; each of them that fails leads to more. */
 const RUNS_MAX = 8;
 /** If so many fail with a suspect, their runs have led to hundreds of others. */

@@ -109,6 +109,20 @@ simulate("four checks of one server are one message that names it, and so are th
   },
 });
 
+simulate("checks of a server that no longer responds are one message, although each waits for its timeout", {
+  start: START,
+  config: { channels: { chat: LINE }, checks: { ...PAGES, other: OTHER } },
+  servers: { "10.0.0.7": "22:00 hang, 22:10 up" },
+  until: "22:20",
+  expect: { chat: "any" },
+  finally: (_, receivers) => {
+    const [problem = "", recovery = "", ...others] = textsOf("chat", receivers);
+    assert.match(problem, /problem 4 checks are down since .* all connect to 10\.0\.0\.7, /);
+    assert.match(recovery, /recovery 4 checks are up again/);
+    assert.deepEqual(others, []);
+  },
+});
+
 simulate("a healthy check of the server leaves each problem by itself", {
   start: START,
   config: {
