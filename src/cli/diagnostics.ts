@@ -1,4 +1,4 @@
-import { hideInAddress } from "../config/credentials.ts";
+import { hideInAddress, isCredentialName } from "../config/credentials.ts";
 import type { PlacedProblem, Source } from "../config/problem.ts";
 import { createColors } from "./terminal.ts";
 import { printable } from "../shared/text.ts";
@@ -19,17 +19,13 @@ const MASKED_WIDTH = 8 * 1024;
 /** A key with a text as value. The key is compared separately: in one pattern a long one would take minutes. */
 const TEXT_KEY = /"([\w-]*)"\s*:\s*"((?:[^"\\\r\n]|\\.)*)/g;
 
-/** Parts of names whose values are secrets. */
-const SECRET_NAME =
-  /password|passwd|secret|token|auth(?!ority)|cookie|signature|credential|session|(?:api|ping)[-_]?key/i;
-
 /** The URL of a chat grants permission to post there. */
 const SECRET_PATH = /^(https?:\/\/[^/?#]*[/?#])([^$]+)$/i;
 
 /** Hides literal secrets of a config, sign by sign so that all else stays in its place; placeholders are none. */
 function maskSecrets(text: string): string {
   return text.replace(TEXT_KEY, (whole: string, name: string, value: string) => {
-    const isSecret = SECRET_NAME.test(name) && !/^\$\{(env|file):[^}]*\}$/.test(value);
+    const isSecret = isCredentialName(name) && !/^\$\{(env|file):[^}]*\}$/.test(value);
     const address = name === "url" ? value.replace(SECRET_PATH, (_, host, path) => host + mask(path)) : value;
     const shown = isSecret ? mask(value) : address.includes("//") ? hideInAddress(address, mask) : address;
     return whole.slice(0, whole.length - value.length) + shown;

@@ -14,6 +14,7 @@ import type { System } from "../domain/system.ts";
 import { hostAndPort, NET_ALL } from "../domain/runtime_permissions.ts";
 import { assumedAttributes, type ConfiguredAttributes } from "../scheduler/attributes.ts";
 import { checkResult } from "../domain/check.ts";
+import { valuesOf } from "../state/metric_sums.ts";
 import { createRehearsalStore } from "./rehearsal_store.ts";
 import { describeMessage } from "./message_text.ts";
 import { RehearsedService, type RehearsedServiceOptions } from "./rehearsed_service.ts";
@@ -181,8 +182,9 @@ function scripted(
     byCheck.getOrInsertComputed(check, () => resultsOf(check, scenario));
   return {
     resultOf: (check, atMs) => {
-      const { condition, output, performanceData, durationMs } =
-        changesOf(check).findLast((change) => change.atMs <= atMs) ?? PLAIN_OK;
+      const changes = changesOf(check).filter((change) => change.atMs <= atMs);
+      const { condition, output, durationMs } = changes.at(-1) ?? PLAIN_OK;
+      const { performanceData } = changes.findLast((change) => change.performanceData !== "") ?? PLAIN_OK;
       const known = configured.get(check.name);
       const attributes = known && assumedAttributes(known, { condition, output });
       const result = { ...checkResult(condition, output), performanceData, durationMs };
@@ -194,11 +196,16 @@ function scripted(
 
 const PLAIN_OK = { condition: "ok", output: "ok", performanceData: "", durationMs: 0 } as const;
 
-/** Returns a check without limits of its values if it has none in the scenario: they would be unknown. */
+/** Returns a check without the limits of values that none of its results in the scenario has: it would be unknown. */
 function asMeasured(check: Check, scenario: Scenario): Check {
-  if (resultsOf(check, scenario).some(({ performanceData }) => performanceData !== "")) return check;
-  const { metrics: _, ...others } = check;
-  return others;
+  const { metrics = {}, ...others } = check;
+  const measured = new Set(
+    resultsOf(check, scenario).flatMap((
+      { performanceData },
+    ) => [...valuesOf({ metrics: {}, performanceData }).keys()]),
+  );
+  const kept = Object.entries(metrics).filter(([name]) => measured.has(name));
+  return { ...others, ...kept.length > 0 && { metrics: Object.fromEntries(kept) } };
 }
 
 type PlayOptions = Omit<RehearsedServiceOptions, "store"> & Pick<RehearseOptions, "act" | "onEnd">;

@@ -49,6 +49,17 @@ Deno.test("observeScript() maps the exit code to a condition", async (t) => {
   });
 });
 
+Deno.test("observeScript() says whether a command that ran too long has ended", async () => {
+  const parameters = { path: "/x", arguments: [], environment: {}, conditionOnTimeout: "critical" } as const;
+  const silent = { text: "", truncated: false };
+  for (const [survives, fate] of [[true, "cannot be terminated"], [false, "terminated"]] as const) {
+    const end = { ended: "timed_out", stdout: silent, stderr: silent, survives } as const;
+    const system = { processes: { run: () => Promise.resolve(end) }, environment: () => undefined };
+    const { output } = await observeScript(checkOf("script", parameters), contextOf({ system }));
+    assert.match(output, new RegExp(`, ${fate}$`));
+  }
+});
+
 Deno.test("observeScript() parses the output of a plugin", async (t) => {
   const shell = (script: string): ScriptRun => ({ arguments: ["-c", script] });
   await runRows(t, {

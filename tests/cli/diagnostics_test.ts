@@ -23,8 +23,15 @@ Deno.test("renderProblems() escapes control characters in file names", () => {
   assert.ok(text.startsWith("conf.d/\\x1b[2J\\nforged.jsonc:1:8: a.b: is wrong\n"), text);
 });
 
-Deno.test("renderProblems() hides the key of check-ins, and the path of a chat's URL", () => {
-  for (const text of ['"ping_key": "swordfish"', '"url": "https://chat.example.org/swordfish"']) {
+Deno.test("renderProblems() hides the keys of check-ins and agents, and the path of a chat's URL", () => {
+  for (
+    const text of [
+      '"ping_key": "swordfish"',
+      '"nas": { "key": "swordfish" }',
+      '"X-Functions-Key": "swordfish"',
+      '"url": "https://chat.example.org/swordfish"',
+    ]
+  ) {
     const shown = render(`{ ${text}, "port": "x" }`, '"x"');
     assert.ok(shown.includes("*********") && !shown.includes("swordfish"), shown);
   }

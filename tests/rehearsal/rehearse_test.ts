@@ -64,10 +64,11 @@ Deno.test("rehearse: slow results lead to a warning by the duration of the check
 });
 
 Deno.test("rehearse: high values lead to a warning by the metrics of the check, if the scenario has values", async () => {
-  const metrics = { "queue (MB)": { p95_above: 100, over: "1 hour" } };
+  const limit = { p95_above: 100, over: "1 hour" };
+  const metrics = { "queue (MB)": limit, "never in the scenario": limit };
   const config = { channels: { chat: {} }, checks: { web: { metrics }, db: { metrics } } };
   const results = {
-    web: "ok (fine | queue=5MB), 13:00 ok in 1 s (fine | queue=200MB), 13:10 ok (fine | queue=5MB)",
+    web: "ok (fine | queue=5MB), 13:00 ok in 1 s (fine | queue=200MB), 13:10 ok (fine | queue=5MB), 14:30 ok",
     db: "13:00 critical, 13:10 ok",
   };
   const rehearsal = await play({ start: "2026-03-02 12:00", results, until: "14:59" }, config);
