@@ -20,7 +20,7 @@ interface PatternSearchOptions {
   readonly isWhole: boolean;
 }
 
-export interface PatternSearch {
+interface PatternSearch {
   /** Whether there is a match, however the text goes on behind what was searched. */
   readonly found: boolean;
   /** How many characters were searched where that was not all; `null`: all. */
@@ -101,7 +101,7 @@ export interface LineMatch {
   readonly groups: Readonly<Record<string, string>>;
 }
 
-export interface LinePattern {
+interface LinePattern {
   /** `too_long`: the lines together are longer than what can be searched. */
   match(line: string): LineMatch | "too_long" | null;
 }

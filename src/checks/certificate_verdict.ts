@@ -23,7 +23,7 @@ interface CertificateVerdict {
   readonly metrics: Readonly<Record<string, number>>;
 }
 
-export function evaluateCertificate(
+function evaluateCertificate(
   { problem, facts }: CertificateReading,
   { warningBeforeExpiryMs, criticalBeforeExpiryMs, ...trust }: HttpExpectationCertificate & CertificateTrust,
   nowMs: number,
@@ -98,7 +98,7 @@ function day(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, 10);
 }
 
-export interface CertificateTrust {
+interface CertificateTrust {
   readonly fingerprint?: string;
   readonly verify?: boolean;
 }

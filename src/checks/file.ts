@@ -38,7 +38,7 @@ const SEARCHED_BYTES_MAX = 10 * 1024 * 1024;
  * Compares a file, or the target of a symlink, with what is expected; all violations are listed. Without an expectation,
  * it must exist. A comparison that is not possible is `unknown`, never ok.
  */
-export async function observeFile(check: CheckOf<"file">, context: ObserveContext): Promise<CheckResult> {
+async function observeFile(check: CheckOf<"file">, context: ObserveContext): Promise<CheckResult> {
   const { parameters, timeoutMs } = check;
   const { files } = context.system;
   return await observeFileSystem(check, context, () => evaluate(parameters, { files, timeoutMs }));

@@ -19,7 +19,7 @@ interface DialogOptions {
   readonly signal: AbortSignal;
 }
 
-export interface DialogEnd {
+interface DialogEnd {
   readonly metrics: Readonly<Record<string, number>>;
   /** Captured values that were sent again. */
   readonly secrets: readonly string[];

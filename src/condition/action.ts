@@ -15,7 +15,7 @@ type ActedState = Pick<
  * - `due`: it is to run now.
  * - `settling`: it runs, or may still have an effect.
  */
-export type ActionPhase = "none" | "due" | "settling";
+type ActionPhase = "none" | "due" | "settling";
 
 /**
  * Returns what the last result means for the action. A result counts that came after the last run had time to help, so

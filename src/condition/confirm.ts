@@ -21,7 +21,7 @@ export interface Counters {
   readonly atMost: ConditionCounts;
 }
 
-export interface ConfirmationThresholds {
+interface ConfirmationThresholds {
   /** To raise it; 1 or more. */
   readonly threshold: number;
   /** To lower it; 1 or more. */

@@ -180,7 +180,7 @@ function isIn([index = 0]: readonly number[], part: number): boolean {
 }
 
 /** What a limit leads to now. */
-export interface DurationVerdict {
+interface DurationVerdict {
   readonly isExceeded: boolean;
   /** Such as `p95 above 1 s: 7 of 60 runs in 1 h took longer`. */
   readonly text: string;

@@ -10,7 +10,7 @@ const QUEUE_KEYS: readonly string[] = ["at_most", "group", "common_causes"];
 /** Their receivers close the incident of a check by its name. */
 export const INCIDENT_KINDS: readonly JsonValue[] = ["opsgenie", "pagerduty"];
 
-export const FILTER_KEYS: readonly string[] = [
+const FILTER_KEYS: readonly string[] = [
   "checks",
   "conditions",
   "events",
@@ -19,7 +19,7 @@ export const FILTER_KEYS: readonly string[] = [
   "outside_hours",
 ];
 
-export interface ChannelUse extends ChannelFilters {
+interface ChannelUse extends ChannelFilters {
   readonly channel: string;
 }
 
@@ -141,7 +141,7 @@ export function channelEntries(
 }
 
 /** Lists the `notifications` of the defaults, the summary and the checks as written. */
-export function channelLists(
+function channelLists(
   written: JsonObject,
 ): readonly { readonly path: ConfigPath; readonly items: readonly JsonValue[] }[] {
   const checks = membersOf(written["checks"]).map(([name]) => ["checks", name]);

@@ -72,7 +72,7 @@ export class CheckSelectors {
 /** The maximum number of compared pairs of names; later errors have no suggestion. */
 const COMPARED_MAX = 200_000;
 
-export interface Selected {
+interface Selected {
   readonly checks: readonly Check[];
   readonly page: Page | null;
   readonly problems: readonly Problem[];

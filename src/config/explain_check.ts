@@ -7,7 +7,7 @@ import { defaultsOf, type Origin, pickSetting } from "./resolve.ts";
 import { isObject, type Schema, type SchemaReader, type SchemaView, valueAt } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 
-export interface ExplainedSetting {
+interface ExplainedSetting {
   /** Such as `schedule.regular_interval`. */
   readonly path: string;
   /** JSON as it is written, with placeholders unresolved and literal passwords hidden. */

@@ -27,7 +27,7 @@ export interface MonitorRun {
 }
 
 /** A check as a process loaded it: what makes a result one of it. */
-export type ServedCheck = Pick<Check, "name" | "definition" | "locations">;
+type ServedCheck = Pick<Check, "name" | "definition" | "locations">;
 
 export interface FailedReload {
   readonly atMs: number;

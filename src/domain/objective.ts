@@ -21,7 +21,7 @@ function isUp(condition: Condition): boolean {
   return condition === "ok" || condition === "warning";
 }
 
-export interface Sight {
+interface Sight {
   /** The longest time between two runs while the check is not failing: a shorter outage may be missed. */
   readonly missedMs: number;
   /** How uncertain the length of an outage is: from the last run before it to its first, and from its last to the next. */

@@ -205,7 +205,7 @@ export const EVENTS: readonly Notification["event"][] = [
 ];
 
 /** The events that are about no condition. */
-export type StandaloneEvent = "summary" | "rehearsal";
+type StandaloneEvent = "summary" | "rehearsal";
 
 /** A notification of a check, a rehearsal, or a summary, whose detail is its text. Times are wall time, milliseconds since 1970. */
 export interface Notification {

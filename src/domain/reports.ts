@@ -61,7 +61,7 @@ export interface Reporting {
   readonly failure: string | null;
 }
 
-export interface WaitingReports {
+interface WaitingReports {
   /** The oldest ones first. */
   readonly reports: readonly StoredReport[];
   /** How many there are in all. */

@@ -11,7 +11,7 @@ import type { Store, StoreError } from "./store.ts";
  * - `alongside`: to change silences or runs of jobs alongside the owner. As `own`, under the database's own locks, but
  *   rejects a damaged file.
  */
-export type StoreAccess = "own" | "read" | "alongside";
+type StoreAccess = "own" | "read" | "alongside";
 
 export interface FileStoreOptions {
   readonly access: StoreAccess;

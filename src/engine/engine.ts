@@ -228,7 +228,7 @@ export const WITHOUT_CHANNELS = {
 } as const satisfies Partial<Situation>;
 
 /** How many checks depend on each one, also by way of others. One that has alternatives does not count. */
-export class Dependents {
+class Dependents {
   readonly #children = new Map<string, string[]>();
   readonly #counts = new Map<string, number>();
 

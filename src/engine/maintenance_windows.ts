@@ -52,7 +52,7 @@ export function isOneOff(window: MaintenanceWindow): window is OneOffWindow {
   return "fromMs" in window;
 }
 
-export function isOfCron(window: MaintenanceWindow): window is CronWindow {
+function isOfCron(window: MaintenanceWindow): window is CronWindow {
   return "times" in window;
 }
 

@@ -16,7 +16,7 @@ type OverdueRecord =
 export const REPORT_MARGIN_MS = 60_000;
 
 /** By how much the clocks of machines that share a state may differ. */
-export const CLOCK_DIFFERENCE_MS = 5 * 60_000;
+const CLOCK_DIFFERENCE_MS = 5 * 60_000;
 
 /** Returns by how much the times of a record may be of another clock. */
 export function clockToleranceMs({ isShared = false }: Pick<CheckRecord, "isShared">): number {

@@ -39,7 +39,7 @@ export function conditionAfter({ event, condition }: Pick<Notification, "event" 
   return event === "recovery" || event === "burning" ? "ok" : condition;
 }
 
-export interface QueueOptions {
+interface QueueOptions {
   /** The channels of the check, in the config's order. */
   readonly channels: readonly Channel[];
   nameOf(channel: Channel): string;

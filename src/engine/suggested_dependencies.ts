@@ -41,7 +41,7 @@ export function outagesOf(changes: readonly ConditionChange[]): readonly Outage[
   return fromMs === null ? outages : [...outages, { fromMs, untilMs: null }];
 }
 
-export interface SuggestOptions {
+interface SuggestOptions {
   /** Those that run. */
   readonly checks: readonly Check[];
   outagesOf(check: string): readonly Outage[];

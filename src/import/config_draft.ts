@@ -7,7 +7,7 @@ import { printable, truncate } from "../shared/text.ts";
 /** The part of a check that combines others. */
 type GroupOfChecks = Extract<written.CheckByKind, { readonly kind: "group" }>;
 
-export interface LeftOut {
+interface LeftOut {
   /** Its owner in the source, such as `endpoint "api"`. */
   readonly item: string;
   /** The key or condition; `null`: nothing of the item is in the config. */

@@ -227,7 +227,7 @@ async function readDatabase(path: string): Promise<KumaBackup | null> {
   };
 }
 
-export function kumaChannel(settings: Foreign, item: SourceItem): written.ChannelObject | string {
+function kumaChannel(settings: Foreign, item: SourceItem): written.ChannelObject | string {
   const type = settings.text("type") ?? "";
   const make = CHANNELS[type];
   if (make === undefined) return `no channel for "${type}"; use a webhook or command channel`;

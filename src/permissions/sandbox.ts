@@ -18,13 +18,13 @@ export interface Sandbox {
 }
 
 /** `any`: somewhere, as a command may connect anywhere, or the IP addresses of a name are unknown. */
-export type SandboxNetwork =
+type SandboxNetwork =
   | { readonly kind: "none" }
   | { readonly kind: "addresses"; readonly addresses: readonly string[] }
   | { readonly kind: "any" };
 
 /** The libraries that commands load at their start. */
-export const LIBRARIES: readonly string[] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"];
+const LIBRARIES: readonly string[] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"];
 
 /** Local time, and the user's name. */
 const SETTINGS: readonly string[] = ["/etc/localtime", "/usr/share/zoneinfo", "/etc/passwd", "/etc/group"];

@@ -2,7 +2,7 @@ import type { MessageItem } from "../domain/delivery.ts";
 import { isStandalone } from "../domain/outbox.ts";
 
 /** A notification in a message, as scenarios write it. */
-export interface ShownItem {
+interface ShownItem {
   readonly event: string;
   readonly check: string;
   readonly condition: string;

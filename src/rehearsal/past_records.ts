@@ -23,7 +23,7 @@ import type { Channel } from "../domain/channel.ts";
 import { markerKey, markersAfter, markersOfDropped } from "../engine/delivery_markers.ts";
 import { type LastNotified, lastNotified, newQueued } from "../engine/queued_notifications.ts";
 
-export interface PastRecordsOptions {
+interface PastRecordsOptions {
   readonly past: Past;
   readonly running: ReadonlyMap<string, Check>;
   /** The outbox of the check; it advances with its results. */

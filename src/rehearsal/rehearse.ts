@@ -265,7 +265,7 @@ function compare(
 }
 
 /** A line of two lists: `-` only of the first, `+` only of the second, or of both, as the second has it. */
-export interface Difference {
+interface Difference {
   readonly sign: "-" | "+" | " ";
   readonly text: string;
   /** Its index in the first list, or where it would be. */

@@ -36,7 +36,7 @@ export interface ScriptedResult {
 const RESPONSES = ["accept", "fail", "reject"] as const;
 
 /** How a channel responds from a time on. */
-export interface ScriptedResponse {
+interface ScriptedResponse {
   readonly atMs: number;
   readonly response: typeof RESPONSES[number];
 }

@@ -31,7 +31,7 @@ export interface TapedResponse {
 }
 
 /** What a server sent over a connection, in pieces; `null`: it ended it. */
-export type TapedConnection = readonly Outcome<Uint8Array | null>[];
+type TapedConnection = readonly Outcome<Uint8Array | null>[];
 
 /** All that a run exchanged, in the order of the calls. */
 export interface Tape {

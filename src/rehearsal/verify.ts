@@ -16,7 +16,7 @@ import { MINUTE_MS } from "../shared/time_units.ts";
 import { describeNotification } from "./message_text.ts";
 import type { ReplayDifference, ReplayedMessage } from "./replay.ts";
 
-export interface SentPast {
+interface SentPast {
   readonly log: readonly LoggedDelivery[];
   readonly waiting: readonly QueuedNotification[];
 }
@@ -31,7 +31,7 @@ export interface VerifiedNotification extends ReplayedMessage {
   readonly decidedAtMs: number;
 }
 
-export interface VerifiedDifference extends ReplayDifference {
+interface VerifiedDifference extends ReplayDifference {
   readonly message: VerifiedNotification;
 }
 

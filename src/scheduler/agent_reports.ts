@@ -61,7 +61,7 @@ const REJECTED_MAX = 100;
 /** A clock of an agent that was wrong may have made a result seem older. */
 const AGE_MS_MAX = 7 * DAY_MS;
 
-export interface RecordedChecks {
+interface RecordedChecks {
   readonly accepted: ReadonlySet<string>;
   /** Those that the agent must not report, or that do not run. */
   readonly rejected: readonly string[];

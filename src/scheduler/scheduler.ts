@@ -129,7 +129,7 @@ export interface SchedulerOptions {
 }
 
 /** A result of an agent, as it is recorded. */
-export interface AgentResult extends Omit<Result, "check" | "startedAtMs"> {
+interface AgentResult extends Omit<Result, "check" | "startedAtMs"> {
   readonly report: ReportId;
   /** How long ago the run ended, 0 or more. */
   readonly agoMs: number;

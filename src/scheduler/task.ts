@@ -26,7 +26,7 @@ export interface Task {
  * - `discarding`: its run is being ended. The result doesn't count, and the check runs again after `againAfterMs`.
  * - `removed`: the check left the config, and its run is being ended.
  */
-export type TaskState =
+type TaskState =
   | { readonly status: "idle"; readonly plannedMs: number; readonly isSpread: boolean }
   | { readonly status: "queued"; readonly plannedMs: number }
   | { readonly status: "running"; readonly plannedMs: number; readonly lateMs: number }
@@ -66,7 +66,7 @@ export type TaskEffect =
   | { readonly effect: "report_late"; readonly lateMs: number }
   | { readonly effect: "forget" };
 
-export interface TaskContext {
+interface TaskContext {
   readonly nowMs: number;
   readonly record: Pick<CheckRecord, "condition" | "nextRunAtMs" | "last">;
 }

@@ -69,7 +69,7 @@ export function summarise(
 }
 
 /** A time in which a condition was the confirmed one. */
-export interface ObservedTime {
+interface ObservedTime {
   readonly condition: Condition;
   readonly ms: number;
   /** Wall time of its end, milliseconds since 1970. */
@@ -108,7 +108,7 @@ export function asObserved<Record extends CheckRecord | null>(
 }
 
 /** Returns whether the last run of a record was one of a service that ran until a time; a single call may have followed. */
-export function isOfStopped(
+function isOfStopped(
   { condition: { observedAtMs } }: CheckRecord,
   ranUntilMs: number | null,
 ): ranUntilMs is number {

@@ -5,7 +5,7 @@ import type { HttpExpectation } from "../../domain/generated/config.ts";
 const REDIRECTS_MAX = 10;
 
 /** The statuses that send a visitor elsewhere; 300, 304 and 305 do not (RFC 9110, section 15.4). */
-export const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 type Answer =
   & { readonly asked: Asked }

@@ -127,7 +127,7 @@ export function describePending({ length }: readonly QueuedNotification[]): stri
 }
 
 /** Such as `the notification of "web"`, or `5 notifications of "a", "b", "c" and 2 more`. */
-export function countNotifications(rows: readonly QueuedNotification[]): string {
+function countNotifications(rows: readonly QueuedNotification[]): string {
   const names = [...new Set(rows.map((row) => `"${row.notification.check}"`))];
   const some = names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
   return rows.length === 1 ? `the notification of ${some}` : `${rows.length} notifications of ${some}`;

@@ -61,7 +61,7 @@ export function toWork(
   };
 }
 
-export function channelKeysOf(
+function channelKeysOf(
   { users, named }: Pick<NotifyingConfig, "users" | "named">,
 ): readonly string[] {
   const channels = [...users.flatMap(({ notifications }) => notifications), ...named];
@@ -101,7 +101,7 @@ export async function startGuest(sending: NotifyingConfig, options: GuestOptions
   return guest;
 }
 
-export class Guest {
+class Guest {
   readonly sender: SharedSender;
   readonly #options: GuestOptions;
   readonly #member: Member;

@@ -117,7 +117,7 @@ export function describeShared(
 }
 
 /** Returns the members that run checks, by their heartbeats: live ones with the config of most members. */
-export function activeHosts(members: readonly MemberStatus[]): readonly string[] {
+function activeHosts(members: readonly MemberStatus[]): readonly string[] {
   const live = configured(members);
   const active = activeConfig(live);
   return live.filter(({ config }) => config === active).map(({ host }) => host);

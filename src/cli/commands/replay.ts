@@ -96,7 +96,7 @@ function readLast(invocation: Invocation): number {
 /** The longest time from a stored decision to its delivery and its next read. */
 const SETTLED_MS = 10_000;
 
-export const LAST_MS_MAX = 10 * 365 * DAY_MS;
+const LAST_MS_MAX = 10 * 365 * DAY_MS;
 
 /** Prints the differences; returns the exit code. */
 export async function verifyReplay(

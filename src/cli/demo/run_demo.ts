@@ -176,7 +176,7 @@ export async function openDemoConfig(config: Config, system: System): Promise<Op
   });
 }
 
-export interface HistoryOptions {
+interface HistoryOptions {
   /** The store for the history; empty. */
   readonly store: Store;
   readonly config: OpenConfig;

@@ -29,7 +29,7 @@ export interface NewCheck {
 
 export const CHECK_OPERANDS = "[KIND] TARGET [KEY=VALUE…]";
 
-export interface ReadOperands {
+interface ReadOperands {
   readonly checks: readonly NewCheck[];
   readonly rejected: readonly UsageError[];
 }
@@ -198,7 +198,7 @@ export function isKeyValue(word: string): boolean {
  *
  * @throws {UsageError} If the kind has no such key.
  */
-export function readKeyValue(word: string, kind: string, reader: SchemaReader): TypedParameter {
+function readKeyValue(word: string, kind: string, reader: SchemaReader): TypedParameter {
   const config: JsonValue = { checks: { check: { kind } } };
   const at = (path: readonly string[]): SchemaView | undefined =>
     reader.at(config, ["checks", "check", "parameters", ...path]);

@@ -23,7 +23,7 @@ interface NamedConfig {
   readonly config: LoadedConfig;
 }
 
-export interface StoredPast {
+interface StoredPast {
   readonly past: Past;
   /** Wall times; it begins with the first stored result. */
   readonly sinceMs: number;
@@ -62,7 +62,7 @@ interface Replayed {
   readonly replay: Replay;
 }
 
-export interface ReplayComparison extends Pick<StoredPast, "sinceMs" | "untilMs"> {
+interface ReplayComparison extends Pick<StoredPast, "sinceMs" | "untilMs"> {
   readonly after: Replayed;
   /** `null`: there is no comparison. */
   readonly before: Replayed | null;

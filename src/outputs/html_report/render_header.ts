@@ -275,7 +275,7 @@ function renderLegend(daysPerPoint: number): Markup {
 
 // The head of the page, and its content security policy.
 
-export interface PageHead
+interface PageHead
   extends Pick<ReportSnapshot, "notRunning" | "isLive" | "isOfOneCheck" | "intervalMs" | "forms"> {
   /** The window's title. */
   readonly title: string;

@@ -10,7 +10,7 @@ import { readBatch, writeReply } from "../report_format.ts";
 import { respond, respondText } from "./check_ins.ts";
 import { type AttemptLimits, clientOf } from "./sessions.ts";
 
-export const REPORT_BYTES_MAX = 1_048_576;
+const REPORT_BYTES_MAX = 1_048_576;
 
 interface ReportRequestOptions {
   readonly agents: Readonly<Record<string, Agent>>;

@@ -7,7 +7,7 @@ import type { SpanQueue } from "./span_queue.ts";
 /** The spans of a request: some 300 KB. */
 export const SPANS_AT_A_TIME = 512;
 
-export interface SpansEnd {
+interface SpansEnd {
   /** Describes why some of them were not accepted, not redacted; `null`: all were. */
   readonly failure: string | null;
   /** How many spans are lost; `null`: they may be sent again. */

@@ -8,7 +8,7 @@ import { exportMetrics, type ExportOptions } from "./export_metrics.ts";
 import { exportSpans, SPANS_AT_A_TIME } from "./export_spans.ts";
 import type { SpanQueue } from "./span_queue.ts";
 
-export interface ExportConfig extends Pick<LoadedConfig, "redact"> {
+interface ExportConfig extends Pick<LoadedConfig, "redact"> {
   readonly opentelemetry: Opentelemetry;
 }
 

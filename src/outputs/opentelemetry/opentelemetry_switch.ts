@@ -3,7 +3,7 @@ import type { ExportSources, OpenTelemetryExport } from "./opentelemetry_export.
 
 type Configured = Pick<LoadedConfig, "opentelemetry" | "redact">;
 
-export interface OpenTelemetrySwitch {
+interface OpenTelemetrySwitch {
   adopt(config: Configured): void;
   stopped(): Promise<void>;
   end(): Promise<void>;

@@ -12,7 +12,7 @@ import { type CheckHistory, type RunSums, summarize, type Summary, type SummaryI
 const CHECKS_AT_A_TIME = 50;
 const CHANGES_MAX = 1000;
 
-export interface GatherSummaryOptions extends Omit<SummaryInput, "checks" | "queued" | "caused"> {
+interface GatherSummaryOptions extends Omit<SummaryInput, "checks" | "queued" | "caused"> {
   /** The opened state; `null`: nothing yet. */
   readonly store:
     | Pick<Store, "rollupSums" | "changes" | "outbox" | "deliveries" | "journal" | "silences">

@@ -9,7 +9,7 @@ import { type Span, type SplitTime, splitTime } from "../../state/split_time.ts"
 import { type ObjectiveResult, toObjective } from "./objectives.ts";
 
 /** A check that may have an objective; from the state alone, while the config has errors, it has none. */
-export type ObjectiveCheck =
+type ObjectiveCheck =
   & Pick<Check, "name" | "tags" | "schedule" | "maintenanceWindows" | "locations">
   & Partial<Pick<Check, "objective" | "connectivity">>;
 

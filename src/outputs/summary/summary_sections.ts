@@ -25,7 +25,7 @@ export interface Section {
   readonly more: string;
 }
 
-export interface SectionItem {
+interface SectionItem {
   /** How people call the check or the channel. */
   readonly name: string;
   readonly facts: string;

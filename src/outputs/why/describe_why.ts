@@ -19,7 +19,7 @@ import { statusOf } from "../../engine/check_status.ts";
 import type { Check } from "../../domain/check.ts";
 import type { PageWhy } from "../html_report/snapshot.ts";
 
-export interface WhyTextOptions extends Pick<Why, "check" | "agentOutput"> {
+interface WhyTextOptions extends Pick<Why, "check" | "agentOutput"> {
   readonly known: KnownCondition;
   readonly nowMs: number;
   readonly timeZone: string;
@@ -76,7 +76,7 @@ function notSent(causes: readonly Cause[]): string {
 }
 
 /** Returns one line: the causes that suppress a notification, else the pending one, else the last one. */
-export function describeInLine(channel: ExplainedChannel, options: WhyTextOptions): string {
+function describeInLine(channel: ExplainedChannel, options: WhyTextOptions): string {
   const { event, causes, queued } = channel;
   const lines = describeChannel(channel, options);
   if (event !== null && causes.length > 0) {

@@ -123,7 +123,7 @@ export const DELETE_DROPPED = `DELETE FROM outbox WHERE id IN (
 
 export const DELETE_MARKER = "DELETE FROM delivery_markers WHERE check_name = ? AND channel_key = ?";
 
-export const LOG_DELIVERY = `${DELIVERIES.insert} ON CONFLICT DO NOTHING`;
+const LOG_DELIVERY = `${DELIVERIES.insert} ON CONFLICT DO NOTHING`;
 
 /** The logged deliveries from a time to another, of a JSON list of names, or of all with NULL; all, or those with a cause. */
 export const SELECT_DELIVERIES =
@@ -142,8 +142,7 @@ export const SELECT_SILENCES =
   `SELECT ${SILENCES.columns} FROM silences WHERE until_ms > ? ORDER BY until_ms, id`;
 
 /** Ends at a time the silences and acknowledgements that are not over then. */
-export const END_ALL_SILENCES =
-  "UPDATE silences SET until_ms = ?1 WHERE until_ms > ?1 AND kind <> 'maintenance'";
+const END_ALL_SILENCES = "UPDATE silences SET until_ms = ?1 WHERE until_ms > ?1 AND kind <> 'maintenance'";
 
 /** Ends at a time those of one check, or with NULL those of all checks at once, that are not over then. */
 export const END_SILENCES = `${END_ALL_SILENCES} AND check_name IS ?2`;

@@ -258,7 +258,7 @@ export function protectionOf({ port, address, hasLogin }: ProtectionFacts): Prot
 const IPV4_MAPPED = /^::ffff:(?=\d+\.)/i;
 
 /** An email in the form of the internet (RFC 5322), and its envelope. */
-export interface Composed {
+interface Composed {
   readonly content: Uint8Array;
   readonly sender: string;
   readonly receivers: readonly string[];

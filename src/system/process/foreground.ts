@@ -244,7 +244,7 @@ async function finish(pipe: Passing, clock: Clock): Promise<void> {
   }
 }
 
-export interface OutputTail {
+interface OutputTail {
   add(source: string, bytes: Uint8Array): void;
   /** Returns the kept output, decoded as UTF-8; truncated at the start of a line if there is one. */
   text(): string;
