@@ -313,6 +313,8 @@ const SLOTS = WEEKS_MAX * WEEK_HOURS;
 const LEVEL_0_MS = 0.1;
 const LEVEL_FACTOR = 1.17;
 const LEVEL_MAX = 90;
+/** More runs than an hour has. */
+const RUNS_MAX = 100_000;
 
 type Usual = Pick<DurationHistory, keyof UsualDurations | "otherUsual">;
 
@@ -341,7 +343,10 @@ const DURATION_SCALE: Scale = {
     return [...levels.filter(([one]) => one !== level), [level, runs + 1]];
   },
   pack(levels) {
-    const all = levels.flatMap(([level = 0, runs = 0]) => Array.from({ length: runs }, () => level));
+    const all = levels.flatMap(([level = 0, runs = 0]) =>
+      // A damaged number is no reason to stop.
+      Array.from({ length: Math.min(runs, RUNS_MAX) }, () => level)
+    );
     const [lower, upper] = middleOf(all);
     return CHARACTERS[Math.round((lower + upper) / 2)] ?? " ";
   },

@@ -54,8 +54,10 @@ export interface DispatcherOptions extends Pick<QueueContext, "batchingMs" | "is
   placeOf(check: string, channelKey: string): "here" | "unwanted" | "absent";
   /** Returns the common causes of problems as they are now; `null`: they are not looked for. */
   causes(markers: DeliveryMarkers): CommonCauses | null;
-  /** Reads what decides about the causes of pending notifications before they are sent; `null`: it is known. */
-  readCauses(pending: readonly QueuedNotification[], markers: DeliveryMarkers): Promise<void> | null;
+  /** Whether results of other members decide about causes, too, and can be read. */
+  readsCauses(): boolean;
+  /** Reads what decides about the causes of pending notifications, as far as that succeeds in a moment. */
+  readCauses(pending: readonly QueuedNotification[], markers: DeliveryMarkers): Promise<void>;
   /** Returns whether a notification is dropped since the present config revokes it. */
   isRevoked(queued: QueuedNotification): boolean;
   /**
@@ -74,6 +76,8 @@ export interface DispatcherOptions extends Pick<QueueContext, "batchingMs" | "is
 
 /** How often notifications without a check and a channel are searched for those that are too old. */
 const UNASSIGNED_EVERY_MS = 3_600_000;
+/** So long after they were read, results of other members decide about causes. */
+const CAUSES_READ_MS = 3_000;
 
 interface RunningQueue {
   readonly channelKey: string;
@@ -81,6 +85,8 @@ interface RunningQueue {
   timer: { readonly atMs: number; cancel(): void } | null;
   /** The attempt in progress, or the last one; ends when its outcome is persisted. */
   attempt: Promise<void>;
+  /** The notifications whose causes were read last, and when, by the monotonic clock. */
+  causesRead: { readonly ids: ReadonlySet<string>; readonly atMs: number };
 }
 
 export class Dispatcher {
@@ -260,6 +266,7 @@ export class Dispatcher {
       queue: EMPTY_QUEUE,
       timer: null,
       attempt: Promise.resolve(),
+      causesRead: { ids: new Set(), atMs: -Infinity },
     }));
   }
 
@@ -300,7 +307,7 @@ export class Dispatcher {
       staleAfterMs: target?.staleAfterMs ?? null,
       limit: sendingLimit(target, this.#limitUses.get(running.channelKey)),
       markers: this.#markers,
-      causes: target?.mergesCauses === true ? this.#options.causes(this.#markers) : null,
+      causes: target?.mergesCauses === true ? this.#causesFor(running) : null,
       isStillTrue: (queued) => this.#options.isStillTrue(queued),
       isExcluded: (queued) => this.#options.isExcluded(queued),
     });
@@ -329,18 +336,33 @@ export class Dispatcher {
     if (atMs === Infinity) return;
     const cancel = clock.after(Math.max(0, atMs - clock.wallMs()), () => {
       running.timer = null;
-      const wake = (): void => void this.#apply(running, { kind: "woke", isForced: false });
-      const read = this.#readCauses(running);
-      if (read === null) wake();
-      else read.then(wake).catch(this.#options.onBug);
+      this.#wake(running);
     });
     running.timer = { atMs, cancel };
   }
 
-  #readCauses({ channelKey, queue: { status, notifications } }: RunningQueue): Promise<void> | null {
-    const isDue = "untilMs" in status && status.untilMs <= this.#options.clock.wallMs();
-    if (!isDue || this.#options.targetOf(channelKey)?.mergesCauses !== true) return null;
-    return this.#options.readCauses(notifications, this.#markers);
+  /** Sends what is due, once what decides about its causes is read. */
+  #wake(running: RunningQueue): void {
+    const { clock, onBug, readsCauses, readCauses, targetOf } = this.#options;
+    const wake = (): void => void this.#apply(running, { kind: "woke", isForced: false });
+    const { status, notifications } = running.queue;
+    const isDue = "untilMs" in status && status.untilMs <= clock.wallMs();
+    if (!isDue || targetOf(running.channelKey)?.mergesCauses !== true || !readsCauses()) return wake();
+    readCauses(notifications, this.#markers).then(() => {
+      running.causesRead = { ids: new Set(notifications.map(({ id }) => id)), atMs: clock.monotonicMs() };
+      wake();
+    }).catch(onBug);
+  }
+
+  /** What came since the results of other members were read, or long after that, waits until they are read again. */
+  #causesFor({ causesRead: { ids, atMs } }: RunningQueue): CommonCauses | null {
+    const causes = this.#options.causes(this.#markers);
+    if (causes === null || !this.#options.readsCauses()) return causes;
+    const isFresh = this.#options.clock.monotonicMs() - atMs <= CAUSES_READ_MS;
+    return {
+      of: (queued) => causes.of(queued),
+      awaitsOthers: (queued) => !isFresh || !ids.has(queued.id) || causes.awaitsOthers(queued),
+    };
   }
 
   /** Gives all queues the new time after the wall clock was set back, so that nothing waits longer. */

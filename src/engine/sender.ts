@@ -306,10 +306,11 @@ export class Sender {
       persist: (change) => this.writer.write(this.outcomeOf(change)),
       maySend: (channelKey) => this.claims(channelKey),
       causes: (markers) => this.#causes(markers),
-      readCauses: (pending, markers) =>
-        this.#config.commonCauses
-          ? this.readCauses(pending, markers)?.then(() => void (this.#causesAtMs = -Infinity)) ?? null
-          : null,
+      readsCauses: () => this.#config.commonCauses && this.readsCauses(),
+      readCauses: async (pending, markers) => {
+        await this.readCauses(pending, markers);
+        this.#causesAtMs = -Infinity;
+      },
       isStillTrue: (queued) => this.isStillTrue(queued),
       isExcluded: (queued) => isExcluded(this.#filtersOf(queued), queued),
       onEvent: (event) => {
@@ -412,12 +413,14 @@ export class Sender {
     await this.#sendNotices(ends);
   }
 
-  /** Reads what others may have written that decides about the causes of notifications; `null`: nothing. */
-  protected readCauses(
-    _pending: readonly QueuedNotification[],
-    _markers: DeliveryMarkers,
-  ): Promise<void> | null {
-    return null;
+  /** Whether others may have written what decides about the causes of notifications. */
+  protected readsCauses(): boolean {
+    return false;
+  }
+
+  /** Reads what they have written. */
+  protected readCauses(_pending: readonly QueuedNotification[], _markers: DeliveryMarkers): Promise<void> {
+    return Promise.resolve();
   }
 
   /** Reads records that others may have written. */

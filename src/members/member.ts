@@ -90,8 +90,12 @@ export class Member implements WorkShare {
     this.#earlyLooks.call(check, why, this.#options.clock.monotonicMs());
   }
 
+  get readsRelated(): boolean {
+    return this.isOneOfSeveral && this.isConnected && !this.#hasEnded;
+  }
+
   async readRelated(related: RelatedChecks): Promise<void> {
-    if (!this.isOneOfSeveral || !this.isConnected || this.#hasEnded) return;
+    if (!this.readsRelated) return;
     const { wanted, read } = this.#nextRelated ??= this.#planRelated();
     wanted.push(related);
     await endsWithin(this.#options.clock, RELATED_MS, read);

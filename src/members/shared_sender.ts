@@ -44,6 +44,8 @@ interface SendingMember {
   runs(check: string): boolean;
   /** Receives notifications that were just persisted, if their queue is owned. */
   poke(): void;
+  /** Whether there are others whose results can be read. */
+  readonly readsRelated: boolean;
   /** Reads the last results of other members that decide about common causes, as far as it can. */
   readRelated(related: RelatedChecks): Promise<void>;
 }
@@ -196,12 +198,16 @@ export class SharedSender extends Sender {
   }
 
   /** Without the shared state, the last results that it knows decide. */
-  protected override readCauses(
+  protected override readsCauses(): boolean {
+    return this.#member.readsRelated && !this.#member.isOpen;
+  }
+
+  protected override async readCauses(
     pending: readonly QueuedNotification[],
     markers: DeliveryMarkers,
-  ): Promise<void> | null {
+  ): Promise<void> {
     const checks = decidingChecks(pending, markers);
-    return this.#member.isOpen || checks.length === 0 ? null : this.#member.readRelated({ checks });
+    if (checks.length > 0) await this.#member.readRelated({ checks });
   }
 
   protected override async readRecords(checks: readonly string[]): Promise<void> {

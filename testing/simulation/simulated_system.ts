@@ -157,6 +157,9 @@ export function createSimulatedSystem(program: Program): System {
   };
 }
 
+/** Sums of fractions of a millisecond are off by less. */
+const ROUNDED_MS = 1e-6;
+
 /**
  * The clock that `main.ts` makes, on the one timer of a process. An event that comes too early waits on, so a timer that
  * is set to a later time costs no event.
@@ -177,7 +180,7 @@ function createClock(program: Program): Clock {
     timeline.after(atMs - timeline.nowMs, () => {
       pending.delete(atMs);
       // Of a machine that was suspended meanwhile, the time has not come.
-      if (due === null || due.atMs > monotonicMs()) return wait();
+      if (due === null || due.atMs - monotonicMs() > ROUNDED_MS) return wait();
       const { callback } = due;
       due = null;
       callback();

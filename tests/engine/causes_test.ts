@@ -7,7 +7,7 @@ import { campaign, testSeed } from "../../testing/seed.ts";
 import { createRandom } from "../../testing/random.ts";
 import { type Fault, int, isAffected, isCausedBy, pick, randomTopology, World } from "./causes_topology.ts";
 
-const ROUNDS = campaign(400, 20);
+const ROUNDS = campaign(1_000, 20);
 const INTERVAL_MS = 60_000;
 
 /** Runs every check at its own times for three minutes, while faults begin; calls back after each run. */
@@ -56,7 +56,7 @@ Deno.test("findCauses() shows an attribute whose kind it lacks as it is, and pre
   assert.equal(causeOf(["planet 9"]), "planet 9, and no healthy check does");
 });
 
-Deno.test("findCauses() merges no problems of different faults, in random double faults", async () => {
+Deno.test("findCauses() merges no problems of different faults, in 1,000 random double faults", async () => {
   const seed = testSeed();
   let merged = 0;
   for (let round = 0; round < ROUNDS; round++) {
@@ -85,7 +85,7 @@ Deno.test("findCauses() merges no problems of different faults, in random double
   assert.ok(merged > 10 * ROUNDS, `only ${merged} decisions merged`);
 });
 
-Deno.test("findCauses() finds one cause of each of many random faults with three or more checks", async () => {
+Deno.test("findCauses() finds one cause of each of 1,000 random faults with three or more checks", async () => {
   const seed = testSeed();
   let found = 0;
   for (let round = 0; round < ROUNDS; round++) {

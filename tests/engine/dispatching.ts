@@ -116,7 +116,8 @@ export function dispatch(options: DispatchOptions = {}): Dispatching {
         attemptTimeoutMs: MINUTE,
       },
     causes: () => null,
-    readCauses: () => null,
+    readsCauses: () => false,
+    readCauses: () => Promise.resolve(),
     isRevoked: () => false,
     placeOf: (check, channelKey) =>
       !gone.includes(channelKey) ? "here" : absent.includes(check) ? "absent" : "unwanted",

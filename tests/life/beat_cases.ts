@@ -56,7 +56,11 @@ testInAll("monitor beat: a command runs as it would without", (add) => {
     stderr?: string,
   ];
   const rows: Readonly<Record<string, Row>> = {
-    "a signal": [shell("kill -KILL $$"), 137, /^failed at [\d: -]+ UTC, terminated by SIGKILL after \d+ s$/],
+    "a signal": [
+      shell("kill -KILL $$"),
+      137,
+      /^failed at [\d: -]+ (?:UTC|[+-][\d:]+), terminated by SIGKILL after \d+ s$/,
+    ],
     "a missing path": [
       beat("./no_such_file"),
       127,

@@ -32,6 +32,7 @@ async function startMember(check = CHECK) {
     isOpen: false,
     runs: () => true,
     poke: () => {},
+    readsRelated: false,
     readRelated: () => Promise.resolve(),
   };
   const desk = await openDesk([check], { member: sharing });

@@ -313,11 +313,12 @@ async function playMembers(
     installation: Installation,
     members: ReadonlyMap<string, ReturnType<Installation["start"]>>,
   ) => Promise<void>,
+  servers = SERVERS,
 ): Promise<void> {
   for (let seed = testSeed(); seed < testSeed() + campaign(6, 1); seed++) {
     using installation = await Installation.create({ seed });
     const { world, hook } = installation;
-    const checks = SERVERS.flatMap((server) => {
+    const checks = servers.flatMap((server) => {
       world.network.add(server);
       return PATHS.map((path) => [`${server}/${path}`, {
         ...installation.checkOf(path),
@@ -367,7 +368,11 @@ function checksOn(server = ""): string {
   return PATHS.map((path) => `${server}/${path}`).join(" ");
 }
 
-const PROBLEMS = SERVERS.map((server) => `problem ${checksOn(server)}: all connect to ${server}:80`);
+function problemsOf(servers: readonly string[]): readonly string[] {
+  return servers.map((server) => `problem ${checksOn(server)}: all connect to ${server}:80`);
+}
+
+const PROBLEMS = problemsOf(SERVERS);
 const RECOVERIES = SERVERS.map((server) => `recovery ${checksOn(server)}: no cause`);
 
 for (const hosts of ["ab", "abc"]) {
@@ -394,6 +399,20 @@ for (const hosts of ["ab", "abc"]) {
     });
   });
 }
+
+Deno.test("problems that arrive while a channel takes its time have their cause, too", async () => {
+  const servers = [...SERVERS, ...[1, 2, 3, 4, 5, 6].map((net) => `10.${net}.0.9`)];
+  await playMembers("abc", async (installation, members) => {
+    const { world, hook } = installation;
+    hook.fault = { kind: "slow", ms: 9_000 };
+    turn(installation, "refuse", SERVERS.slice(0, 1));
+    await world.advance(12_300);
+    turn(installation, "refuse", servers.slice(1));
+    await world.advance(200_000);
+    assert.deepEqual(takeMessages(hook), problemsOf(servers));
+    await installation.stop(...members.values());
+  }, servers);
+});
 
 Deno.test("a member or a database that ends while a common cause is found loses and repeats nothing", async () => {
   await playMembers("abc", async (installation, members) => {

@@ -1135,17 +1135,17 @@ vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: ["number","str
 validate_duration.errors = vErrors;
 return vErrors === null;
 }
-export function validate_type_number_minimum_1(data, instancePath = ""){
+export function validate_type_number_minimum_1_1(data, instancePath = ""){
 let vErrors = null;
 if((typeof data == "number") && (isFinite(data))){
-if(data < 1 || isNaN(data)){
-vErrors = add(vErrors, {instancePath,keyword:"minimum",params:{ limit: 1}});
+if(data < 1.1 || isNaN(data)){
+vErrors = add(vErrors, {instancePath,keyword:"minimum",params:{ limit: 1.1}});
 }
 }
 else {
 vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "number"}});
 }
-validate_type_number_minimum_1.errors = vErrors;
+validate_type_number_minimum_1_1.errors = vErrors;
 return vErrors === null;
 }
 export function validate_duration_limits(data, instancePath = ""){
@@ -1172,8 +1172,8 @@ vErrors = join(vErrors, validate_duration.errors);
 }
 }
 if(data.slower_than_usual !== undefined){
-if(!(validate_type_number_minimum_1(data.slower_than_usual, instancePath+"/slower_than_usual"))){
-vErrors = join(vErrors, validate_type_number_minimum_1.errors);
+if(!(validate_type_number_minimum_1_1(data.slower_than_usual, instancePath+"/slower_than_usual"))){
+vErrors = join(vErrors, validate_type_number_minimum_1_1.errors);
 }
 }
 if(data.over !== undefined){
@@ -1421,13 +1421,13 @@ vErrors = add(vErrors, {instancePath:instancePath+"/p99_above",keyword:"type",pa
 }
 }
 if(data.more_than_usual !== undefined){
-if(!(validate_type_number_minimum_1(data.more_than_usual, instancePath+"/more_than_usual"))){
-vErrors = join(vErrors, validate_type_number_minimum_1.errors);
+if(!(validate_type_number_minimum_1_1(data.more_than_usual, instancePath+"/more_than_usual"))){
+vErrors = join(vErrors, validate_type_number_minimum_1_1.errors);
 }
 }
 if(data.less_than_usual !== undefined){
-if(!(validate_type_number_minimum_1(data.less_than_usual, instancePath+"/less_than_usual"))){
-vErrors = join(vErrors, validate_type_number_minimum_1.errors);
+if(!(validate_type_number_minimum_1_1(data.less_than_usual, instancePath+"/less_than_usual"))){
+vErrors = join(vErrors, validate_type_number_minimum_1_1.errors);
 }
 }
 if(data.over !== undefined){
