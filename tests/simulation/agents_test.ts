@@ -226,6 +226,13 @@ test("an agent that is silent is one problem, and its checks are unknown", async
   await world.advance(5 * MINUTE_MS);
   assert.deepEqual(hook.events(), [`${AGENT} problem`, `${AGENT} recovery`]);
   assert.deepEqual(await pair.conditions(), { web: "ok", db: "ok", disk: "ok", [AGENT]: "ok" });
+  nas.service?.signal("SIGTERM");
+  await world.until(() => nas.service === null, "the end of the agent");
+  assert.equal((await nas.run("check", "--once")).code, 0);
+  write(`${KEY}x`);
+  const { code, stderr } = await nas.run("check", "--once");
+  assert.equal(code, 69);
+  assert.match(stderr, /status 401.*; retrying at the next run$/m);
 });
 
 test("an agent behind a slow link reports less at a time, and catches up", async (pair) => {

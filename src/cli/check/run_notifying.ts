@@ -79,9 +79,9 @@ export async function runNotifying(checks: readonly Check[], options: ChosenOpti
   for (const rows of Map.groupBy(unfinished, (row) => row.channelKey).values()) {
     printer.message(describeUnfinished(rows, AT_NEXT_RUN));
   }
-  if (code !== EXIT.ok || pending.length === 0) return code;
+  if (code !== EXIT.ok || pending.length === 0 && failure === null) return code;
   // cron would send an email at each call.
-  if (!settings.due) {
+  if (!settings.due && pending.length > 0) {
     printer.message(hintOf(options.invocation, `${describePending(pending)}, see: monitor status`));
   }
   return EXIT.undelivered;
