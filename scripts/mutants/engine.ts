@@ -972,6 +972,11 @@ export const ENGINE: FaultyLayer = {
           "known.some((one) => one.id === id && one.attempts < 0)",
         ],
         [
+          "what came since results of others were read waits for no other read",
+          "!isFresh || !ids.has(queued.id) || causes.awaitsOthers(queued)",
+          "causes.awaitsOthers(queued)",
+        ],
+        [
           "a member sends from a queue that it lost",
           "this.#options.maySend(running.channelKey)",
           "(this.#options.maySend(running.channelKey) || message.mayHaveArrived)",

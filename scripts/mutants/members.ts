@@ -172,8 +172,8 @@ export const MEMBERS: FaultyLayer = {
       faults: [
         [
           "a member decides about causes without the last results of others",
-          "return this.#member.isOpen || checks.length === 0 ?",
-          "return this.#member.isOpen || checks.length >= 0 ?",
+          "if (checks.length > 0) await this.#member.readRelated({ checks });",
+          "if (checks.length < 0) await this.#member.readRelated({ checks });",
         ],
       ],
     },

@@ -241,7 +241,7 @@ const ENDINGS = {
   confirmed: ["0, 1, 2, 3", `highest confirmed severity: ${CONDITIONS_MEANING}`],
   usage: ["64", "usage error"],
   name: ["64", "usage error, or unknown or inactive check"],
-  undelivered: ["69", "undelivered notification or report, if the exit code would be 0 otherwise"],
+  undelivered: ["69", "undelivered notification or report, if it would otherwise be 0"],
   bug: ["70", "bug in monitor"],
   output: ["74", "output not writable"],
   state: ["74", "state not readable or writable, or output not writable"],

@@ -42,6 +42,8 @@ export interface Rehearsal {
   readonly channels: readonly RehearsedChannel[];
   /** What messages name as the cause of several problems. */
   readonly causes: readonly string[];
+  /** The limits of values that no result of their check in the scenario has, such as `queue of web`. */
+  readonly untestedLimits: readonly string[];
   readonly isAsExpected: boolean;
 }
 
@@ -118,6 +120,11 @@ export async function rehearse(scenario: Scenario, options: RehearseOptions): Pr
     scenario,
     channels: compared,
     causes: [...causes],
+    untestedLimits: all.running.flatMap((check, index) =>
+      resultsOf(check, scenario).length === 0 ? [] : Object.keys(check.metrics ?? {})
+        .filter((name) => notifying.running[index]?.metrics?.[name] === undefined)
+        .map((name) => `${name} of ${check.name}`)
+    ),
     isAsExpected: compared.every(({ isAsExpected }) => isAsExpected),
   };
 }

@@ -78,6 +78,11 @@ Deno.test("rehearse: high values lead to a warning by the metrics of the check, 
     "13:10 recovery db ok",
     "14:05 recovery web ok",
   ]);
+  assert.deepEqual(rehearsal.untestedLimits, [
+    "never in the scenario of web",
+    "queue (MB) of db",
+    "never in the scenario of db",
+  ]);
 });
 
 Deno.test("rehearse: checks of a host that fails are one message, unless one of them is ok", async () => {

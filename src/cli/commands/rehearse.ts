@@ -194,7 +194,7 @@ interface TimedRehearsal extends Rehearsal {
 function prettyText(rehearsals: readonly TimedRehearsal[], { color }: RunFacts): string {
   const colors = createColors(color);
   const lines = rehearsals.flatMap((rehearsal) => {
-    const { scenario: { source }, channels, causes, isAsExpected } = rehearsal;
+    const { scenario: { source }, channels, causes, untestedLimits, isAsExpected } = rehearsal;
     const head = `${printable(source.label)}: ${describe(rehearsal)}`;
     return [
       isAsExpected ? head : colors.red(head),
@@ -207,6 +207,9 @@ function prettyText(rehearsals: readonly TimedRehearsal[], { color }: RunFacts):
       ]),
       ...causes.map((text) => `  common cause: ${printable(text)}`),
       ...causes.length === 0 ? [] : [`  (${ASSUMED})`],
+      ...untestedLimits.map((text) =>
+        `  not tested, since no result has the value: limits of ${printable(text)}`
+      ),
     ];
   });
   return lines.map((line) => `${line}\n`).join("");
@@ -256,7 +259,7 @@ function differencesText({ channels }: Rehearsal): string {
 function jsonText(rehearsals: readonly TimedRehearsal[]): string {
   return jsonDocument({
     as_expected: rehearsals.every(({ isAsExpected }) => isAsExpected),
-    scenarios: rehearsals.map(({ scenario, channels, causes, isAsExpected }) => ({
+    scenarios: rehearsals.map(({ scenario, channels, causes, untestedLimits, isAsExpected }) => ({
       scenario: scenario.source.label,
       as_expected: isAsExpected,
       channels: channels.map((channel) => ({
@@ -267,6 +270,7 @@ function jsonText(rehearsals: readonly TimedRehearsal[]): string {
         unexpected: textsOf(channel, "+"),
       })),
       causes,
+      untested_limits: untestedLimits,
     })),
   });
 }
