@@ -250,7 +250,7 @@ export interface Cause {
   readonly text: string;
   /** How many checks fail with it. */
   readonly checks: number;
-  /** The start of the first run that failed; wall time, milliseconds since 1970. */
+  /** The time of the first result that was not ok; wall time, milliseconds since 1970. */
   readonly sinceMs: number;
 }
 

@@ -403,7 +403,7 @@ function toCause({ attribute, checks }: Candidate, { running }: CausesOptions): 
     attribute,
     names,
     checks: names.length,
-    sinceMs: Math.min(...checks.map(({ beganAtMs }) => beganAtMs)),
+    sinceMs: Math.min(...checks.map(({ endedAtMs }) => endedAtMs)),
     text: `${kind?.describe(value, targets) ?? value}, and no healthy check does`,
   };
 }

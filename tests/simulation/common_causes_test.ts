@@ -109,14 +109,23 @@ simulate("four checks of one server are one message that names it, and so are th
   },
 });
 
+let began = "";
 simulate("checks of a server that no longer responds are one message, although each waits for its timeout", {
   start: START,
   config: { channels: { chat: LINE }, checks: { ...PAGES, other: OTHER } },
-  servers: { "10.0.0.7": "22:00 hang, 22:10 up" },
+  // From 22:03 on, failing runs take no time: the cause began when it did.
+  servers: { "10.0.0.7": "22:00 hang, 22:03 refuse, 22:10 up" },
+  actions: {
+    "22:06": async (world) => {
+      const { stdout } = await world.machine().run("status", "--format", "json");
+      began = JSON.parse(stdout).causes[0].since.slice(11, 19);
+    },
+  },
   until: "22:20",
   expect: { chat: "any" },
   finally: (_, receivers) => {
     const [problem = "", recovery = "", ...others] = textsOf("chat", receivers);
+    assert.ok(problem.includes(` ${began} UTC: `), `${problem} began at ${began}`);
     assert.match(problem, /problem 4 checks are down since .* all connect to 10\.0\.0\.7, /);
     assert.match(recovery, /recovery 4 checks are up again/);
     assert.deepEqual(others, []);
