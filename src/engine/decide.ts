@@ -11,6 +11,7 @@ import { type Added, addReview, addRun, lastAwaits } from "../state/journal.ts";
 import { startOf } from "../state/retention.ts";
 import { addDuration, addMetricValues, judgeDurations, judgeMetrics } from "../condition/duration_rule.ts";
 import { occurrences } from "../condition/confirm.ts";
+import { readPerformanceData } from "../shared/performance_data.ts";
 import { burnAfter, burnPolicyOf, describeBurning, type ObservedGap, withTold } from "../condition/burn.ts";
 import { isUnreported } from "../condition/agreement.ts";
 import { agentCheckName, isReported } from "../domain/agent_check.ts";
@@ -415,7 +416,7 @@ function withLimits(
   if (exceeded === undefined && lacking.length === 0) return { result, ...histories };
   const limited = {
     condition: exceeded === undefined ? "unknown" : "warning",
-    output: joinTexts([exceeded?.text ?? describeLack(lacking, values), output]),
+    output: joinTexts([exceeded?.text ?? describeLack(lacking, values, result.performanceData), output]),
   } as const;
   return { result: { ...result, ...limited }, ...histories };
 }
@@ -431,12 +432,18 @@ function lackingValues(
   return Object.keys(metrics).filter((name) => !values.has(name) && !lastValues.has(name));
 }
 
-function describeLack(lacking: readonly string[], values: MeasuredValues): string {
-  const known = values.keys().map((name) => quote(name)).toArray();
-  const measured = known.length === 0 ? "none" : firstItems(known, NAMES_SHOWN).join(", ");
-  return `no value ${
-    lacking.map((name) => quote(name)).join(", ")
-  }, which "metrics" limits; measured: ${measured}`;
+function describeLack(lacking: readonly string[], values: MeasuredValues, performanceData: string): string {
+  const { data, unread } = readPerformanceData(performanceData);
+  const counters = data.filter(({ unit }) => unit === "c").map(({ label }) => label);
+  const others = data.filter(({ value }) => !Number.isFinite(Number(value)))
+    .map(({ label, value }) => `${label}=${value}`);
+  const list = (words: readonly string[]): string => firstItems(words.map(quote), NAMES_SHOWN).join(", ");
+  return [
+    `no value ${lacking.map((name) => quote(name)).join(", ")}, which "metrics" limits`,
+    `measured: ${values.size === 0 ? "none" : list([...values.keys()])}`,
+    ...counters.length === 0 ? [] : [`counters, which have no limits: ${list(counters)}`],
+    ...unread.length + others.length === 0 ? [] : [`no numbers: ${list([...unread, ...others])}`],
+  ].join("; ");
 }
 
 type MeasuredValues = ReturnType<typeof valuesOf>;

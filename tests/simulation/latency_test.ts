@@ -278,7 +278,8 @@ simulate("a check is not ok without a value that has limits", {
   },
   // The value lacks once, is measured, and has another name then.
   results: {
-    web: "ok (fine | size=200), 22:10 ok (fine), 22:11 ok (fine | size=1), 22:40 ok (fine | size=1B)",
+    web:
+      "ok (fine | size=200), 22:10 ok (fine), 22:11 ok (fine | size=1), 22:40 ok (fine | size=1B sent=5c free=1,5)",
   },
   until: "22:50",
   expect: {
@@ -287,6 +288,7 @@ simulate("a check is not ok without a value that has limits", {
   finally: (_world, { messages }) =>
     assert.equal(
       messages[2]?.items[0]?.output,
-      'no value "size", which "metrics" limits; measured: "exit_code", "size (B)"; fine',
+      'no value "size", which "metrics" limits; measured: "exit_code", "size (B)"; ' +
+        'counters, which have no limits: "sent"; no numbers: "free=1,5"; fine',
     ),
 });
