@@ -112,6 +112,15 @@ for (const [name, channel] of Object.entries({ "": {}, ", to a channel in its ho
     zone: "Europe/Zurich",
     config: { channels: { chat: channel }, checks: { web: {} } },
     results: { web: FLAPS },
+    actions: {
+      "22:32": async (world) => {
+        const { stdout } = await world.machine().run("why", "web");
+        assert.match(
+          stdout,
+          /notified of critical before this problem began, without a recovery in between\n +sent critical at .* 22:20/,
+        );
+      },
+    },
     expect: {
       chat: [
         "22:00 problem web critical",

@@ -19,7 +19,7 @@ import { statusOf } from "../../engine/check_status.ts";
 import type { Check } from "../../domain/check.ts";
 import type { PageWhy } from "../html_report/snapshot.ts";
 
-interface WhyTextOptions extends Pick<Why, "check" | "agentOutput"> {
+interface WhyTextOptions extends Pick<Why, "check" | "record" | "agentOutput"> {
   readonly known: KnownCondition;
   readonly nowMs: number;
   readonly timeZone: string;
@@ -37,13 +37,16 @@ export function describeChannel(channel: ExplainedChannel, options: WhyTextOptio
   const ids = new Set(queued.map(({ id }) => id));
   const sent = deliveries.filter(({ id }) => !ids.has(id))
     .map((one) => describeDelivery(one, ` at ${timeText(one.atMs, options.timeZone)}`));
+  const beganAtMs = options.record?.condition.problemBeganAtMs ?? -Infinity;
+  const isOfEarlier = deliveries.length > 0 && deliveries.every(({ atMs }) => atMs < beganAtMs);
+  const before = isOfEarlier ? " before this problem began, without a recovery in between" : "";
   const notified = [
     ...condition === "ok"
       ? []
       : isLeftOut
       ? [`${condition} was decided, but not sent: "events" left it out`]
       : isSentWhole(events)
-      ? [`notified of ${condition}${second === undefined ? "" : ", which may not have arrived"}`]
+      ? [`notified of ${condition}${before}${second === undefined ? "" : ", which may not have arrived"}`]
       : [`${condition} was decided, of which "events" lets through: ${events?.join(", ")}`],
   ];
   if (event === null && notified.length + waits.length === 0) {
