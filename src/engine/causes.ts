@@ -179,16 +179,16 @@ export function isWidespread(
 /** Returns the failing checks to run at once since one with common suspects is ok again. */
 export function failingToRun(
   { suspected }: Pick<RunAttributes, "suspected"> = { suspected: [] },
-  { startedAtMs, options: { suspectingWith, recordOf, running } }: {
-    /** When the run began that is ok. */
-    readonly startedAtMs: number;
+  { knownAtMs, options: { suspectingWith, recordOf, running } }: {
+    /** When the run ended that is ok. */
+    readonly knownAtMs: number;
     readonly options: CausesOptions;
   },
 ): readonly string[] {
   const names = new Set(suspected.flatMap((attribute) => [...suspectingWith(attribute)].sort(byText)));
   return [...names].filter((name) => {
     const { last } = recordOf(name);
-    return mayRunAtOnce(running.get(name)) && last !== null && last.startedAtMs < startedAtMs;
+    return mayRunAtOnce(running.get(name)) && last !== null && last.startedAtMs < knownAtMs;
   }).slice(0, RUNS_MAX);
 }
 

@@ -97,7 +97,7 @@ function recoveryUntilMs(checks: readonly string[], { recordOf, running }: Cause
   const records = checks.filter((name) => running.has(name)).map(recordOf);
   const recoveredAtMs = records.reduce(
     (latest, { last, condition: { observed } }) =>
-      observed === "ok" ? Math.max(latest, last?.startedAtMs ?? -Infinity) : latest,
+      observed === "ok" && last !== null ? Math.max(latest, last.startedAtMs + last.durationMs) : latest,
     -Infinity,
   );
   return records.filter(({ condition: { confirmed } }) => confirmed !== "ok").reduce(

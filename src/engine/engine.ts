@@ -128,7 +128,10 @@ export class Engine {
     if (last === null || this.#newSuspects(before, record).length === 0) return [];
     const options = causesIn(this.#options.repository, this.#running, nowMs);
     if (last.attributes?.suspected.length !== 0) return othersToRun(record.name, options);
-    return failingToRun(before.last?.attributes, { startedAtMs: last.startedAtMs, options });
+    return failingToRun(before.last?.attributes, {
+      knownAtMs: last.startedAtMs + last.durationMs,
+      options,
+    });
   }
 
   /** Returns the attributes that these share with the check, to read the last results of others; none if many suspect them. */
