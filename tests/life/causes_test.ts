@@ -45,7 +45,7 @@ const CHECKS = {
   ...get("a1", "http://10.9.1.1/"),
   ...get("a1 by name", "http://a1.test/"),
   ...get("a1 secure", "https://a1.test/"),
-  "a1 port": { kind: "tcp_connect", timeout: "4 seconds", parameters: { host: "10.9.1.1", port: 8080 } },
+  "a1 port": { kind: "tcp_connect", timeout: "6 seconds", parameters: { host: "10.9.1.1", port: 8080 } },
   ...get("a2", "http://10.9.1.2/"),
   ...get("a2 secure", "https://a2.test/"),
   ...Object.assign(
@@ -66,7 +66,7 @@ const CHECKS = {
 function get(name: string, target: string) {
   const tls = target.startsWith("https:") ? { tls: { ca_file: "ca.crt" } } : {};
   return {
-    [name]: { kind: "http_request", timeout: "4 seconds", parameters: { request: { target, ...tls } } },
+    [name]: { kind: "http_request", timeout: "6 seconds", parameters: { request: { target, ...tls } } },
   };
 }
 
@@ -160,7 +160,7 @@ Deno.test({
         state: "state.sqlite",
         defaults: {
           threshold: 2,
-          schedule: { regular_interval: 3, attentive_interval: 2 },
+          schedule: { regular_interval: 5, attentive_interval: 3 },
           notifications: ["chat"],
         },
         channels: { chat: { kind: "command", common_causes: true, parameters: { path: "./send.sh" } } },
