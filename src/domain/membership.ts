@@ -172,7 +172,10 @@ export interface SharedStore extends Store {
   deleteReceived(ids: readonly number[]): Promise<void>;
 }
 
-/** So many checks that share attributes are read at a time: those that suspect something, then those that run last. */
+/**
+ * The most checks that a search by attributes returns: first those that suspect something, then those whose next run is
+ * the latest.
+ */
 export const SHARING_MAX = 1_000;
 
 /** With so many batches of an agent that are not recorded, no more are received. */

@@ -76,7 +76,7 @@ export interface DispatcherOptions extends Pick<QueueContext, "batchingMs" | "is
 
 /** How often notifications without a check and a channel are searched for those that are too old. */
 const UNASSIGNED_EVERY_MS = 3_600_000;
-/** So long after they were read, results of other members decide about causes. */
+/** How long results of other members decide about causes after they were read. */
 const CAUSES_READ_MS = 3_000;
 
 interface RunningQueue {

@@ -134,7 +134,10 @@ export class Engine {
     });
   }
 
-  /** Returns the attributes that these share with the check, to read the last results of others; none if many suspect them. */
+  /**
+   * Returns the attributes by which to read the last results of other members after a run; none if many checks suspect
+   * them, since those run anyway.
+   */
   attributesToRead(before: CheckRecord, { record }: Decided): readonly string[] {
     const suspects = this.#newSuspects(before, record);
     return isWidespread(suspects, this.#options.repository.attributes) ? [] : suspects;

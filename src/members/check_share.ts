@@ -12,7 +12,7 @@ import { createPlacement, hostOf, placesOf } from "./rendezvous.ts";
 /** The interval at which records of other members' checks are read for the page. */
 const SHOWN_EVERY_MS = 10_000;
 
-/** In an outage of hundreds of hosts, the attributes count that most failing checks suspect: the search goes through all records. */
+/** The most attributes of one search, which goes through all records: those that most failing checks suspect. */
 const ATTRIBUTES_MAX = 64;
 
 interface CheckShareOptions {

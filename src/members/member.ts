@@ -25,9 +25,9 @@ import type { MemberOptions, MemberParts, MemberWork } from "./member_parts.ts";
 import { HEARTBEAT_EVERY_MS, liveOthers, observe, type Observed, UNOBSERVED } from "./observer.ts";
 import { type ClockReading, maySend, QueueShare, type QueueView } from "./queue_share.ts";
 
-/** A read of related checks is awaited for so long: a problem is not held back by a database that does not respond. */
+/** The longest wait for a read of related checks: a database that does not respond delays no problem further. */
 const RELATED_MS = 2_000;
-/** Between two of these reads. */
+/** The pause between two of these reads. */
 const RELATED_AFTER_MS = 500;
 
 export class Member implements WorkShare {

@@ -118,7 +118,7 @@ Deno.test("webhookKind posts the fields of summaries and rehearsals, or fills a 
 });
 
 /** Returns what a command gets, the last arguments of a desktop's notifier, and the lines of a console. */
-async function told(message: Message) {
+async function sent(message: Message) {
   const commands: ProcessCommand[] = [];
   const none = { text: "", truncated: false };
   const exited = { ended: "exited", code: 0, leftovers: false, stdout: none, stderr: none } as const;
@@ -143,12 +143,12 @@ async function told(message: Message) {
 }
 
 Deno.test("commandKind, desktopNotificationKind and consoleKind tell the sentence of a summary, the link of a rehearsal", async () => {
-  const summary = await told(SUMMARY);
+  const summary = await sent(SUMMARY);
   assert.equal(summary.environment["MONITOR_SUMMARY"], `Summary: ${SENTENCE}`);
   assert.deepEqual([summary.input.event, summary.input.summary], ["summary", FIELDS]);
   assert.deepEqual(summary.notified, [`Summary: ${SENTENCE}`, SENTENCE]);
   assert.deepEqual(summary.lines, [`2026-01-31 10:00:00 UTC Summary: ${SENTENCE}`]);
-  const { environment, notified, lines } = await told(rehearsalFor());
+  const { environment, notified, lines } = await sent(rehearsalFor());
   const { MONITOR_EVENT, MONITOR_URL, MONITOR_HEADLINE } = environment;
   assert.deepEqual([MONITOR_EVENT, MONITOR_URL, MONITOR_HEADLINE], ["rehearsal", URL_TEXT, LINE]);
   assert.deepEqual(notified, [LINE, `confirm that this arrived: ${URL_TEXT}`]);
