@@ -165,6 +165,7 @@ export function describeMonitor(status: MonitorStatus | null, nowMs: number): st
 export interface NoteOptions {
   readonly nowMs: number;
   readonly hasErrors: boolean;
+  readonly timeZone: string;
 }
 
 /** Returns what a reader has to know about the monitor: why no service runs, and further facts; lines without newlines. */
@@ -201,7 +202,7 @@ function describeLocations({ state, locations = [] }: MonitorStatus): readonly s
 
 function describeTroubleOf(
   { state, run, config }: MonitorStatus,
-  { nowMs, hasErrors }: NoteOptions,
+  { nowMs, hasErrors, timeZone }: NoteOptions,
 ): readonly string[] {
   if (state === "hangs") {
     const process = run.processId === null ? "it" : `process ${run.processId}`;
@@ -214,7 +215,9 @@ function describeTroubleOf(
   if (run.failedReload !== null && config !== "same") {
     const { atMs, reason } = run.failedReload;
     return [
-      `config: not reloaded at ${timeText(atMs)}, monitor uses the one loaded ${loaded} ago: ${reason}`,
+      `config: not reloaded at ${
+        timeText(atMs, timeZone)
+      }, monitor uses the one loaded ${loaded} ago: ${reason}`,
     ];
   }
   if (hasErrors) return [`config: invalid; monitor uses the one loaded ${loaded} ago`];

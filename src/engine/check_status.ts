@@ -277,6 +277,8 @@ export function describeStale(
     return `${describeNotRunning(notRunning, nowMs)}, was ${confirmed}`;
   }
   if (state === "overdue") {
+    // The output says so.
+    if (isReported(check) && record.last.report === undefined) return "";
     return `${describeNoRun(check)} for ${describeDuration(agoMs)}, was ${confirmed}`;
   }
   if (state === "current" && record.condition.observedAtMs === null) {

@@ -74,6 +74,14 @@ Deno.test("describeStatus() returns the output, and the reason why the output al
     ],
   };
   await testRows(t, rows, ([record, expected]) => assert.equal(shownOf(check, record).text, expected));
+  await t.step("overdue, and never reported", () => {
+    const output = 'agent "nas" never reported it';
+    const { text, state } = shownOf(
+      { ...testCheck("ok", { name: "web" }), kind: "reported", agent: "nas" },
+      ranOnce({ confirmed: null }, { last: { condition: "unknown", output }, ...late }),
+    );
+    assert.deepEqual([state, text], ["overdue", `unknown: ${output}`]);
+  });
 });
 
 Deno.test("statusOf() returns pending until a condition is confirmed, and unknown once that is overdue", () => {

@@ -121,7 +121,7 @@ export const historyCommand: Command = {
     const metricLimits = describeMetricRules(shown, record, nowMs);
     const facts = { status, isInConfig, monitor, objective, durations, metricLimits };
     const pieces = format === "json" ? historyJson(history, facts, past) : renderPretty(name, past, {
-      notes: presentNotes(facts, { nowMs, hasErrors: error !== null }),
+      notes: presentNotes(facts, { nowMs, hasErrors: error !== null, timeZone }),
       spans: history.spans,
       durations,
       metricLimits,

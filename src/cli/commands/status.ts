@@ -160,7 +160,8 @@ async function showStatus(invocation: Invocation, system: System): Promise<numbe
     ...monitor?.notRunning ? ["unknown" as const] : [],
     ...ofReports,
   ];
-  const time = { nowMs, hasErrors: error !== null };
+  const timeZone = (known.config ?? system).timeZone();
+  const time = { nowMs, hasErrors: error !== null, timeZone };
   if (format === "plugin") {
     const { renderPlugin } = await import("../formats/plugin.ts");
     const reason = statuses.length === 0 ? NO_ACTIVE_CHECK : null;
@@ -187,7 +188,7 @@ async function showStatus(invocation: Invocation, system: System): Promise<numbe
   system.stdout.write(
     format === "json" ? statusJson(shown, highestSeverity(conditions)) : renderPretty(shown, {
       nowMs,
-      timeZone: (known.config ?? system).timeZone(),
+      timeZone,
       all: snapshot,
       trouble: describeMonitorTrouble(monitor, time),
       colors: createColors(wantsColor(invocation, system.stdout, system)),

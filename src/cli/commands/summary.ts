@@ -117,7 +117,7 @@ async function readSummary(invocation: Invocation, system: System): Promise<Summ
     timeZone,
     hostName: system.hostName(),
     monitor,
-    notes: monitorNotes(monitor, { nowMs, hasErrors: error !== null }).map(printable),
+    notes: monitorNotes(monitor, { nowMs, hasErrors: error !== null, timeZone }).map(printable),
     removed: (isWhole ? records : []).filter(({ name }) => !names.has(name))
       .map(({ name, last }) => ({ name, title: null, lastRunAtMs: last?.startedAtMs ?? null })),
     pause: createYield(system.clock),

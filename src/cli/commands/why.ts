@@ -170,7 +170,7 @@ function whyText(why: Why, timeZone: string): string {
     ),
     ...causeOf(why, timeZone),
     ...burningOf(why).map(({ text, sinceMs }) => `${text} (since ${timeText(sinceMs, timeZone)})`),
-    ...notesOf(why),
+    ...notesOf(why, timeZone),
     "",
     ...check.active ? [] : ["The check is inactive, so it does not run."],
     ...channels.length === 0 ? ["The check has no notifications."] : [],
@@ -236,8 +236,8 @@ function burningOf({ check, record, nowMs }: Why): readonly (BurnAlert & { reado
   return alert === null || text === "" ? [] : [{ ...alert, text }];
 }
 
-function notesOf({ monitor, nowMs }: Why): readonly string[] {
-  return monitorNotes(monitor, { nowMs, hasErrors: false });
+function notesOf({ monitor, nowMs }: Why, timeZone: string): readonly string[] {
+  return monitorNotes(monitor, { nowMs, hasErrors: false, timeZone });
 }
 
 /** The same for programs; fields are only ever added. */
@@ -300,6 +300,6 @@ function whyJson(why: Why): string {
       deliveries: channel.deliveries.map(deliveryFields),
     })),
     monitor: monitorFields(monitor),
-    notes: notesOf(why),
+    notes: notesOf(why, "UTC"),
   });
 }
