@@ -56,7 +56,8 @@ export async function observeWithAuthorities(
 ): Promise<CheckResult> {
   signal.throwIfAborted();
   using deadline = startDeadline(clock, timeoutMs, signal);
-  const authorities = await unlessAborted(readAuthorities(files, caFile), deadline.signal).catch(() => null);
+  const authorities = await unlessAborted(readAuthorities(caFile, { files, timeoutMs }), deadline.signal)
+    .catch(() => null);
   signal.throwIfAborted();
   if (authorities === null) return unknownResult(`timeout after ${timeoutMs / 1000} s while reading ca_file`);
   if (typeof authorities === "string") return unknownResult(authorities);
@@ -116,14 +117,20 @@ type TlsFiles = { readonly tls: TlsMaterial } | { readonly problem: string };
 /** Far larger than any list of CAs. */
 const TLS_FILE_BYTES_MAX = 4 * 1024 * 1024;
 
-export async function readTlsFiles(tls: HttpMessageTls, files: Files): Promise<TlsFiles> {
+interface ReadTlsOptions {
+  readonly files: Files;
+  /** That of the check: on a busy machine, a file may be slow to open. */
+  readonly timeoutMs: number;
+}
+
+export async function readTlsFiles(tls: HttpMessageTls, options: ReadTlsOptions): Promise<TlsFiles> {
   const read: { authority?: string; certificate?: string; key?: string } = {};
   for (const file of ["authority", "certificate", "key"] as const) {
     const key = file === "authority" ? "caFile" : file;
     const path = tls[key];
     if (path === undefined) continue;
     try {
-      read[file] = await readText(path, { files, bytesMax: TLS_FILE_BYTES_MAX });
+      read[file] = await readText(path, { ...options, bytesMax: TLS_FILE_BYTES_MAX });
     } catch (error) {
       const name = key === "caFile" ? "ca_file" : key;
       return { problem: `cannot read tls.${name} "${path}": ${describeFileError(error, { path })}` };
@@ -136,11 +143,11 @@ export async function readTlsFiles(tls: HttpMessageTls, files: Files): Promise<T
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 
 /** Reads the certificates of a `ca_file`, or why there are none; without one there are none. */
-async function readAuthorities(files: Files, path: string | undefined) {
+async function readAuthorities(path: string | undefined, options: ReadTlsOptions) {
   if (path === undefined) return [];
   let text;
   try {
-    text = await readText(path, { files, bytesMax: TLS_FILE_BYTES_MAX });
+    text = await readText(path, { ...options, bytesMax: TLS_FILE_BYTES_MAX });
   } catch (error) {
     return `ca_file "${path}" cannot be read: ${describeFileError(error, { path })}`;
   }

@@ -18,13 +18,21 @@ export interface RegularFile {
  * Reads a whole regular file. The target of a path is examined before it is opened, because opening a pipe without a
  * writer, or a file on a hung mount, would block the runtime's only thread.
  *
+ * @param options.timeoutMs How long the file system may take to find the file. @default that of {@linkcode Files.stat}
  * @throws {UnreadableFileError} If it is no regular file, or larger than `bytesMax`.
  */
 export async function readRegularFile(
   path: string,
-  { files, bytesMax }: { readonly files: Pick<Files, "stat" | "read">; readonly bytesMax: number },
+  { files, bytesMax, timeoutMs }: {
+    readonly files: Pick<Files, "stat" | "read">;
+    readonly bytesMax: number;
+    readonly timeoutMs?: number;
+  },
 ): Promise<RegularFile> {
-  const { kind, sizeBytes, mode, ownerId } = await files.stat(path);
+  const { kind, sizeBytes, mode, ownerId } = await files.stat(
+    path,
+    timeoutMs === undefined ? {} : { timeoutMs },
+  );
   if (kind === "directory") throw new UnreadableFileError("it is a directory, not a file");
   if (kind !== "file") throw new UnreadableFileError("it is not a regular file");
   refuseTooLarge(sizeBytes, bytesMax);

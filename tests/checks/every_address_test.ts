@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
-import { observeAddresses } from "../../src/checks/every_address.ts";
+import { observeAddresses, readTlsFiles } from "../../src/checks/every_address.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { CheckResult } from "../../src/domain/check.ts";
+import type { Files } from "../../src/domain/files.ts";
+import { createFiles } from "../../src/system/files.ts";
+import { createFakeClock } from "../../testing/fake_clock.ts";
 
 const TARGET = { host: "www.example.org", port: 443 };
 
@@ -63,4 +66,15 @@ Deno.test("observeAddresses() connects to the name if it does not resolve, which
     });
     assert.strictEqual(result.condition, expected);
   }
+});
+
+Deno.test("readTlsFiles() lets a slow file system take as long as the check may", async () => {
+  const asked: unknown[] = [];
+  const stat: Files["stat"] = (path, options) => {
+    asked.push([path, options?.timeoutMs]);
+    return Promise.reject(new Deno.errors.NotFound());
+  };
+  const files = { ...createFiles(createFakeClock()), stat };
+  await readTlsFiles({ caFile: "/ca.pem" }, { files, timeoutMs: 60_000 });
+  assert.deepEqual(asked, [["/ca.pem", 60_000]]);
 });

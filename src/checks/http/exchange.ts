@@ -64,7 +64,8 @@ export async function examine(exchange: Exchange): Promise<Findings> {
   const { step: { request, response }, timeoutMs, system, signal } = exchange;
   let tls: TlsMaterial | undefined;
   if (request.tls !== undefined) {
-    const files = await unlessAborted(readTlsFiles(request.tls, system.files), signal).catch(() => null);
+    const reading = readTlsFiles(request.tls, { files: system.files, timeoutMs });
+    const files = await unlessAborted(reading, signal).catch(() => null);
     if (files === null) {
       return { ...NOTHING, obstacle: `${timeoutText(exchange)} while reading the files of tls` };
     }
