@@ -124,10 +124,7 @@ export async function lacksOf(config: unknown, options: LoadTestOptions = {}): P
 }
 
 /** The problems of a config, one line each; none for a valid one. */
-export async function problemsOf(
-  config: unknown,
-  options: LoadTestOptions = {},
-): Promise<readonly string[]> {
+export async function problemsOf(config: unknown, options: LoadTestOptions = {}): Promise<readonly string[]> {
   try {
     await load(config, options);
     return [];
@@ -138,10 +135,7 @@ export async function problemsOf(
 }
 
 /** The warnings of a valid config, one line each. */
-export async function warningsOf(
-  config: unknown,
-  options: LoadTestOptions = {},
-): Promise<readonly string[]> {
+export async function warningsOf(config: unknown, options: LoadTestOptions = {}): Promise<readonly string[]> {
   const { warnings, placed } = await load(config, options);
   return placed(warnings).map(describe);
 }

@@ -87,11 +87,7 @@ function postgresql(name: string): Tool {
 }
 
 /** Packages that only the scripts of `.ci/run` need. */
-export const CI_PACKAGES: readonly string[] = [
-  "bash-completion",
-  "lintian",
-  "time",
-];
+export const CI_PACKAGES: readonly string[] = ["bash-completion", "lintian", "time"];
 
 /** Tools of every Debian (essential packages), and those that run the tests: Deno and Node. */
 export const ESSENTIAL = [

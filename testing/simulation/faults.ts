@@ -55,13 +55,7 @@ export function parseOutcome(text: string): Outcome | null {
   return { condition: condition as Condition, output: output ?? `it is ${condition}`, durationMs };
 }
 
-const UNITS: Readonly<Record<string, number>> = {
-  ms: 1,
-  s: 1000,
-  min: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-};
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** Parses `30s`, `5min`, `2h`, `3d` or `250ms`; `null`: it is none. */
 export function parseDuration(text: string): number | null {

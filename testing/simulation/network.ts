@@ -39,12 +39,7 @@ export class Network {
   onUnknown: (name: string) => Partial<Host> | null = () => null;
 
   add(name: string, host: Partial<Host> = {}): Host {
-    const made: Host = {
-      fault: UP,
-      respond: () => ({ status: 200 }),
-      accept: () => {},
-      ...host,
-    };
+    const made: Host = { fault: UP, respond: () => ({ status: 200 }), accept: () => {}, ...host };
     this.#hosts.set(name, made);
     return made;
   }

@@ -140,10 +140,7 @@ export class World {
 
   /** Moves time on until something is true; fails after an hour. */
   async until(isTrue: () => boolean, what: string): Promise<void> {
-    await this.timeline.run(
-      this.timeline.nowMs + WAIT_MS_MAX,
-      () => this.#failure !== null || isTrue(),
-    );
+    await this.timeline.run(this.timeline.nowMs + WAIT_MS_MAX, () => this.#failure !== null || isTrue());
     this.#throwFailure();
     if (!isTrue()) throw new Error(`waited an hour for ${what}`);
   }
@@ -178,11 +175,7 @@ export class World {
     if (check === undefined) return null;
     this.runs.set(check, (this.runs.get(check) ?? 0) + 1);
     const { condition, output, durationMs } = this.outcomeOf(check);
-    return {
-      code: EXIT_CODES[condition],
-      stdout: output,
-      ...durationMs !== null && { durationMs },
-    };
+    return { code: EXIT_CODES[condition], stdout: output, ...durationMs !== null && { durationMs } };
   }
 
   /** Connects to a server that says nothing. */

@@ -127,10 +127,7 @@ Deno.test("fileKind returns condition_on_missing for a missing file only", async
 
 Deno.test("fileKind aborts on a file system that hangs, and when it is stopped", async () => {
   const clock = createFakeClock();
-  const files = {
-    stat: () => Promise.resolve(FACTS),
-    read: () => new Promise<never>(() => {}),
-  };
+  const files = { stat: () => Promise.resolve(FACTS), read: () => new Promise<never>(() => {}) };
   const observing = observe({ contentPattern: "x" }, { clock, files });
   await clock.advance(10_000);
   const { condition, output } = await observing;

@@ -43,10 +43,7 @@ class Log implements AsyncDisposable {
   }
 
   observe({ parameters = {}, host = "a", files = {} }: RunOptions = {}) {
-    const system = {
-      files: { ...createFiles(createRealClock()), ...files },
-      hostName: () => host,
-    };
+    const system = { files: { ...createFiles(createRealClock()), ...files }, hostName: () => host };
     return logKind.observe(
       check({ path: this.path, ...parameters }),
       contextOf({ system, memory: this.memory }),
@@ -230,10 +227,7 @@ Deno.test("logKind is never ok about lines that it did not search", async (t) =>
   await t.step("of a long line, where it is cut", async () => {
     await using log = await Log.create();
     await log.append(`${"x".repeat(64 * 1024 - 2)}ERROR\n`);
-    strictEqual(
-      await log.run(),
-      'unknown: 0 of 2 new lines match "ERROR"; a line is longer than 64 KiB',
-    );
+    strictEqual(await log.run(), 'unknown: 0 of 2 new lines match "ERROR"; a line is longer than 64 KiB');
     await log.append(`${"x".repeat(64 * 1024 - 1)}\n`);
     strictEqual(await log.run(), NONE.replace("0 new lines", "1 new line"));
   });

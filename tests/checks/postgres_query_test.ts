@@ -307,18 +307,9 @@ Deno.test({
         { ...socket, query: "SELECT generate_series(1, 1000000)" },
         /^critical: .*more than /,
       ],
-      "without TLS": [
-        { ...secure, tls: false },
-        /^critical: server error: no pg_hba/,
-      ],
-      "an unknown authority": [
-        { ...secure, tls: true },
-        /^critical: TLS handshake /,
-      ],
-      "a role over TLS": [
-        { ...secure, tls: true, caFile },
-        /^critical: server error: password .*28P01\)$/,
-      ],
+      "without TLS": [{ ...secure, tls: false }, /^critical: server error: no pg_hba/],
+      "an unknown authority": [{ ...secure, tls: true }, /^critical: TLS handshake /],
+      "a role over TLS": [{ ...secure, tls: true, caFile }, /^critical: server error: password .*28P01\)$/],
     };
     await testRows(t, rows, async ([settings, expected, timeoutMs]) => {
       assert.match(await observe(settings, timeoutMs), expected);

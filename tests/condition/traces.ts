@@ -1,12 +1,7 @@
 /** A short notation for series of results: `"W W C"`. */
 import type { Condition } from "../../src/domain/condition.ts";
 
-const LETTERS: Readonly<Record<string, Condition>> = {
-  O: "ok",
-  U: "unknown",
-  W: "warning",
-  C: "critical",
-};
+const LETTERS: Readonly<Record<string, Condition>> = { O: "ok", U: "unknown", W: "warning", C: "critical" };
 
 /** The conditions that a run of letters stands for. */
 export function parseTrace(trace: string): Condition[] {

@@ -307,10 +307,7 @@ Deno.test("dependencyHolds() returns true until a parent was ok since the proble
     assert.deepEqual([
       dependencyHolds(state, { problemBeganAtMs: beganMs, observedAtMs: Infinity }),
       dependencyIsUnknown(state, beganMs),
-    ], [
-      holds,
-      isUnknown,
-    ]);
+    ], [holds, isUnknown]);
   });
 });
 

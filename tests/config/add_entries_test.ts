@@ -20,10 +20,7 @@ const ROWS: Readonly<Record<string, readonly [before: string, after: string]>> =
     '{\n  "checks": {\n    "a": 1, // one\n  },\n}',
     '{\n  "checks": {\n    "a": 1, // one\n    "n": { "kind": "x" },\n  },\n}',
   ],
-  "to an empty object": [
-    '{\n  "checks": {}\n}\n',
-    '{\n  "checks": {\n    "n": { "kind": "x" }\n  }\n}\n',
-  ],
+  "to an empty object": ['{\n  "checks": {}\n}\n', '{\n  "checks": {\n    "n": { "kind": "x" }\n  }\n}\n'],
   "to a config without checks": [
     '{\n\t"defaults": {} // d\n}\n',
     '{\n\t"defaults": {}, // d\n\t"checks": { "n": { "kind": "x" } }\n}\n',

@@ -102,9 +102,7 @@ Deno.test("reports without TLS, and agents without an endpoint, are warned of", 
   ]);
   const { listen: _, ...without } = configWith({ nas: { key: KEY, checks: ["disk"] } }, {
     disk: REPORTED,
-  }) as {
-    listen: object;
-  };
+  }) as { listen: object };
   assert.equal(
     (await warningsOf(without)).some((text) =>
       text === 'agents.nas: nothing receives its reports: set "listen"'
@@ -118,9 +116,7 @@ Deno.test("reports without TLS, and agents without an endpoint, are warned of", 
   const loaded = await load(short, { environment: { TOKEN: "short" } });
   assert.deepEqual(
     loaded.placed(loaded.warnings).map(describe).filter((text) => /^(?:listen|agents)/.test(text)),
-    [
-      "listen.token: is too short, expected at least 16 characters; the HTTP endpoint does not start",
-    ],
+    ["listen.token: is too short, expected at least 16 characters; the HTTP endpoint does not start"],
   );
 });
 

@@ -135,10 +135,7 @@ Deno.test("loadConfig() rejects an oversized config before it reads it", async (
   const files = { "/big": { sizeBytes: CONFIG_BYTES_MAX + 1 } };
   const system = createConfigSystem({ files });
   const error = await errorOf(loadConfig({ path: "/big", named: true }, system));
-  assert.equal(
-    error.message,
-    'cannot read config "/big": it has 67108865 bytes, expected at most 67108864',
-  );
+  assert.equal(error.message, 'cannot read config "/big": it has 67108865 bytes, expected at most 67108864');
   const stdin = createConfigSystem({ stdin: new Uint8Array(CONFIG_BYTES_MAX + 1) });
   const piped = await errorOf(loadConfig({ path: "-", named: true }, stdin));
   assert.equal(

@@ -167,11 +167,7 @@ Deno.test("parseText() parses up to the maximum depth, and no deeper", () => {
   assert.notEqual(parseText(nest(NESTING_MAX)).value, undefined);
   assert.deepEqual(parseText(nest(NESTING_MAX + 1)), {
     value: undefined,
-    problems: [{
-      path: [],
-      offset: NESTING_MAX,
-      message: "the config is nested more than 100 levels deep",
-    }],
+    problems: [{ path: [], offset: NESTING_MAX, message: "the config is nested more than 100 levels deep" }],
   });
 });
 

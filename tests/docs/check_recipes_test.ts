@@ -123,10 +123,7 @@ const RECIPES: readonly Recipe[] = [{
   check: "borg",
   cases: [
     { stdout: archive(5), expected: "ok: last archive 5 hours ago" },
-    {
-      stdout: archive(30),
-      expected: "warning: value is 30, warning outside 26: last archive 30 hours ago",
-    },
+    { stdout: archive(30), expected: "warning: value is 30, warning outside 26: last archive 30 hours ago" },
     {
       stdout: archive(50),
       expected: "critical: value is 50, critical outside 48: last archive 50 hours ago",
@@ -212,14 +209,8 @@ const RECIPES: readonly Recipe[] = [{
   check: "replication",
   cases: [
     { stdout: "0 s behind", expected: "ok: 0 s behind" },
-    {
-      stdout: "31.5 s behind",
-      expected: "warning: value is 31.5, warning outside 30: 31.5 s behind",
-    },
-    {
-      stdout: "301 s behind",
-      expected: "critical: value is 301, critical outside 300: 301 s behind",
-    },
+    { stdout: "31.5 s behind", expected: "warning: value is 31.5, warning outside 30: 31.5 s behind" },
+    { stdout: "301 s behind", expected: "critical: value is 301, critical outside 300: 301 s behind" },
     { stdout: "no primary", code: 2, expected: /^critical: .*no primary$/ },
     {
       stderr: "MongoServerSelectionError: connect ECONNREFUSED 127.0.0.1:27017",

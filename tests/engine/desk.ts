@@ -140,10 +140,7 @@ export async function openDesk(checks: readonly Check[], options: DeskOptions = 
 }
 
 /** The config of some checks. */
-export function configOf(
-  checks: readonly Check[],
-  running: readonly Check[] = checks,
-): NotifyingConfig {
+export function configOf(checks: readonly Check[], running: readonly Check[] = checks): NotifyingConfig {
   return {
     users: checks,
     named: [],

@@ -57,10 +57,7 @@ Deno.test("nextWindow() returns the present or next time of a window", async (t)
     "all the time": ["00:00-24:00", "- -"],
     // On 2027-03-28, 02:00 to 03:00 is skipped.
     "a skipped hour once a year": ["02:00-03:00 28 mar Europe/Zurich", "2028-03-28T00:00 2028-03-28T01:00"],
-    "a cron schedule": [
-      { times: SATURDAYS, durationMs: 120 * MINUTE },
-      "2026-11-28T02:00 2026-11-28T04:00",
-    ],
+    "a cron schedule": [{ times: SATURDAYS, durationMs: 120 * MINUTE }, "2026-11-28T02:00 2026-11-28T04:00"],
     "to come": [{ fromMs: nowMs + MINUTE, untilMs: nowMs + 2 * MINUTE }, "2026-11-23T12:01 2026-11-23T12:02"],
     "once, over": [{ fromMs: nowMs - MINUTE, untilMs: nowMs }, ""],
   };

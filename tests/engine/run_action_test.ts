@@ -16,10 +16,7 @@ async function outcomeWith(observed: Condition, actions: readonly ActionRun[]): 
   const record = newRecord("web", 0);
   const condition = { ...record.condition, observed, actions };
   const options = {
-    system: {
-      ...createMemorySystem(),
-      processes: { run: () => Promise.reject(new Error("it started")) },
-    },
+    system: { ...createMemorySystem(), processes: { run: () => Promise.reject(new Error("it started")) } },
     repository: { isWritable: true, recordOf: () => ({ ...record, condition }), keep: () => {} },
     directory: "/",
     signal: new AbortController().signal,
@@ -35,10 +32,7 @@ async function outcomeWith(observed: Condition, actions: readonly ActionRun[]): 
 Deno.test("runAction() starts nothing that is not due any more once others have ended", async () => {
   assert.equal(await outcomeWith("critical", [BEGUN]), "Error: it started");
   assert.equal(await outcomeWith("critical", []), "another decision");
-  assert.equal(
-    await outcomeWith("ok", [BEGUN]),
-    "not_started: the check is not critical any more",
-  );
+  assert.equal(await outcomeWith("ok", [BEGUN]), "not_started: the check is not critical any more");
   assert.equal(
     await outcomeWith("critical", [BEGUN, { ...BEGUN, atMs: 2_000 }]),
     "not_started: a later run began before",

@@ -22,18 +22,12 @@ const PING = { kind: "ping", parameters: { host: "h.test" }, target: "h.test" } 
 const HOURS = [1, 1, 1];
 
 const ROWS: Rows<readonly [failing: readonly Failing[], expected: readonly string[]]> = {
-  "one that fails first, each time": [
-    [failing("a", [2, 2, 2]), failing("b", HOURS)],
-    ["a: b, failed first"],
-  ],
+  "one that fails first, each time": [[failing("a", [2, 2, 2]), failing("b", HOURS)], ["a: b, failed first"]],
   "one that fails first, not each time": [[failing("a", [2, 0, 2]), failing("b", HOURS)], []],
   "one that fails at the same time": [[failing("a", HOURS), failing("b", HOURS)], []],
   "fewer outages": [[failing("a", [2, 2]), failing("b", [1, 1])], []],
   "an outage of the other one alone": [[failing("a", [2, 2, 2]), failing("b", [1, 1, 1, 1])], []],
-  "an outage of its own": [
-    [failing("a", [2, 2, 2, 2]), failing("b", HOURS)],
-    ["a: b, failed first"],
-  ],
+  "an outage of its own": [[failing("a", [2, 2, 2, 2]), failing("b", HOURS)], ["a: b, failed first"]],
   "outages that begin long after": [[failing("a", [9, 9, 9]), failing("b", HOURS)], []],
   "a ping of the same host, whatever fails first": [
     [failing("a", HOURS, { target: "http://h.test:8080/x" }), failing("b", [2, 2, 2], PING)],
@@ -47,10 +41,7 @@ const ROWS: Rows<readonly [failing: readonly Failing[], expected: readonly strin
     [failing("a", [3, 3, 3]), failing("b", [2, 2, 2]), failing("c", HOURS)],
     ["a: b, failed first", "b: c, failed first"],
   ],
-  "no circle with the config": [
-    [failing("a", [2, 2, 2]), failing("b", HOURS, { dependsOn: ["a"] })],
-    [],
-  ],
+  "no circle with the config": [[failing("a", [2, 2, 2]), failing("b", HOURS, { dependsOn: ["a"] })], []],
   "none that the config has": [
     [failing("a", [2, 2, 2], { dependsOn: [{ any: ["b", "c"] }] }), failing("b", HOURS), failing("c", [])],
     [],

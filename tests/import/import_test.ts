@@ -120,9 +120,7 @@ Deno.test("import uptime-kuma: the database results in the same checks as a back
 });
 
 Deno.test("import gatus: the sample of the guide becomes the config that it shows", async () => {
-  const page = await Deno.readTextFile(
-    new URL("../../docs/guides/migrate_from_gatus.md", import.meta.url),
-  );
+  const page = await Deno.readTextFile(new URL("../../docs/guides/migrate_from_gatus.md", import.meta.url));
   const sample = (language: string): string =>
     new RegExp("^```" + language + "\\n(.*?)^```", "ms").exec(page)?.[1] ?? assert.fail(language);
   const { code, system } = await runHere(["import", "gatus", "-", "--format", "json"], sample("yaml"));

@@ -25,9 +25,7 @@ test("each run of an agent that is killed is recorded once at the hub", () =>
       const result = () => receiver.stdout.event("result", ({ name }) => name === "web");
       agent.writeConfig({
         web: { kind: "test", parameters: { condition: "warning", output: "from the agent" } },
-      }, {
-        report_to: { target, key: KEY, interval: 1 },
-      });
+      }, { report_to: { target, key: KEY, interval: 1 } });
       Deno.chmodSync(`${agent.directory}/monitor.json`, 0o600);
       const killed = agent.start(["check"]);
       for (let count = 0; count < 3; count++) {

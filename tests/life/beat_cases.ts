@@ -75,12 +75,7 @@ testInAll("monitor beat: a command runs as it would without", (add) => {
       "",
       'monitor: error: cannot start "./monitor.json": file is not executable\n',
     ],
-    "a script without #!, which the shell runs": [
-      beat("./plain", "--help -c"),
-      0,
-      /^ended/,
-      "<--help -c>\n",
-    ],
+    "a script without #!, which the shell runs": [beat("./plain", "--help -c"), 0, /^ended/, "<--help -c>\n"],
     "its environment and its directory": [
       shell('echo "$FOO $LD_LIBRARY_PATH"; ls plain'),
       0,
@@ -244,11 +239,7 @@ testInAll(
 
 test("monitor beat: signals reach the command, whose end counts", (add) => {
   for (
-    const [signal, code] of [
-      ["SIGINT", 130],
-      ["SIGQUIT", 131],
-      ["SIGUSR1", 138],
-    ] as const
+    const [signal, code] of [["SIGINT", 130], ["SIGQUIT", 131], ["SIGUSR1", 138]] as const
   ) {
     add(`${signal} ends it`, () =>
       withJob(async (harness) => {

@@ -65,11 +65,7 @@ for (const [name, readCommands] of Object.entries(COMMANDS)) {
   test(`examples/ci/${name}: its calls validate, run and leave results, and fail where a check does`, () =>
     withHarness(async (harness) => {
       const calls = readCommands().filter((command) => command.startsWith("monitor "));
-      assert.deepStrictEqual(calls.map((call) => call.split(" ")[1]), [
-        "validate",
-        "rehearse",
-        "check",
-      ]);
+      assert.deepStrictEqual(calls.map((call) => call.split(" ")[1]), ["validate", "rehearse", "check"]);
       assert.doesNotMatch(calls.join(), /["'$`\\;|&<>*?]/, "the shell changes no word");
       Deno.writeTextFileSync(
         `${harness.directory}/night.scenario.jsonc`,

@@ -42,9 +42,7 @@ test("monitor check: whatever the umask, state, journal and lock are for their o
         for (const name of ["page.html", "monitor.prom", "alive"]) {
           assert.equal(modeOf(harness, name), open, name);
         }
-        assert.ok(
-          !namesIn(harness, ".").some((name) => name.endsWith(".tmp")),
-        );
+        assert.ok(!namesIn(harness, ".").some((name) => name.endsWith(".tmp")));
       }), umask === "022" ? {} : requiresTools("time"));
   }
 });

@@ -75,11 +75,7 @@ test("monitor validate: no hostile text in an error acts on a terminal", () =>
   }));
 
 /** Writes checks whose names, titles, tags and outputs are the texts; each of them is critical. */
-function writeHostile(
-  harness: Harness,
-  texts: readonly string[],
-  interval = "1 day",
-): void {
+function writeHostile(harness: Harness, texts: readonly string[], interval = "1 day"): void {
   const checks = texts.map((text) => {
     const output = `says ${text.toWellFormed()}\ndetail of ${text}\n`;
     const check = {

@@ -104,9 +104,7 @@ export async function withInstallation(
     });
     const writeConfig: Installation["writeConfig"] = (others = {}, channels = [hook.channel]) =>
       harness.writeConfig(
-        Object.fromEntries(
-          names.map((name) => [name, checkOf(name, channels)]),
-        ),
+        Object.fromEntries(names.map((name) => [name, checkOf(name, channels)])),
         {
           state: {
             postgres: {
@@ -171,11 +169,7 @@ export async function withInstallation(
         expect(event);
         await until(`each ${event}`, () => sent().length >= expected.length, describe);
         if (!isStored) return;
-        await until(
-          "the end of the queue",
-          isQueueEmpty,
-          describe,
-        );
+        await until("the end of the queue", isQueueEmpty, describe);
       },
       assertEachOnce: () => assert.deepEqual(sent(), expected.toSorted()),
     });

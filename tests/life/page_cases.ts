@@ -17,10 +17,7 @@ test("monitor report: a public page shows only checks with its tags, without out
     harness.writeConfig({
       web: check("output of web", ["website"]),
       inner: check("output of inner", ["inner"]),
-    }, {
-      report: { path: "page.html", public: ["website"] },
-      page: { title: "Status of example.org" },
-    });
+    }, { report: { path: "page.html", public: ["website"] }, page: { title: "Status of example.org" } });
     const path = `${harness.directory}/page.html`;
     const isPublic = (html: string): void => {
       assert.match(html, /Status of example\.org/);

@@ -39,10 +39,7 @@ test(
 test("monitor: commands use a database that --state names", () =>
   withHarness(async (harness) => {
     await using server = await startPostgres();
-    harness.writeConfig({
-      good: GOOD,
-      job: { kind: "job", parameters: { expected_every: "1 day" } },
-    });
+    harness.writeConfig({ good: GOOD, job: { kind: "job", parameters: { expected_every: "1 day" } } });
     const state = `postgres://${ROLE}@/postgres?host=${server.directory}`;
     const run = async (...args: readonly string[]): Promise<string> => {
       const { code, stdout, stderr } = await harness.run([...args, "--state", state]);

@@ -149,11 +149,7 @@ function spawn(
 
 /** The environment that `monitor` is run in, which is the same from the source and as an executable. */
 export function programEnvironment(home: string): Readonly<Record<string, string>> {
-  return {
-    PATH,
-    HOME: home,
-    ...(Deno.env.get("MONITOR_PROGRAM") === undefined && sourceEnvironment()),
-  };
+  return { PATH, HOME: home, ...(Deno.env.get("MONITOR_PROGRAM") === undefined && sourceEnvironment()) };
 }
 
 async function feed(stdin: WritableStream<Uint8Array>, text: string): Promise<void> {

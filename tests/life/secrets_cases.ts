@@ -17,12 +17,7 @@ const SCRIPT_SECRET = "planted-script-secret-d00d";
 const SECRETS: readonly string[] = [PASSWORD, TOKEN, HOOK_QUERY, CHECK_QUERY, SCRIPT_SECRET];
 
 /** The variables with the secrets of the config; the program gets them, its scripts must not. */
-const ENVIRONMENT = {
-  MAIL_PASSWORD: PASSWORD,
-  HOOK_QUERY,
-  CHECK_QUERY,
-  SCRIPT_SECRET,
-};
+const ENVIRONMENT = { MAIL_PASSWORD: PASSWORD, HOOK_QUERY, CHECK_QUERY, SCRIPT_SECRET };
 
 test("monitor: no secret is in an output, a log, the state, a mail, a webhook, an error or another script's environment", () =>
   withHarness(async (harness) => {
@@ -110,10 +105,7 @@ testInAll("monitor: an error that nothing has caught ends it with 70 and tells n
           permissions: ["--allow-all", `--preload=${preload}`],
         });
         assert.equal(code, 70, stderr);
-        assert.match(
-          stderr,
-          /bug in monitor\n[^]*TypeError: Invalid URL: 'http:\/\/\[secret\]\\x1b\[2J'/,
-        );
+        assert.match(stderr, /bug in monitor\n[^]*TypeError: Invalid URL: 'http:\/\/\[secret\]\\x1b\[2J'/);
         assert.ok(!`${stdout}${stderr}`.includes(SCRIPT_SECRET), stderr);
       }));
   }

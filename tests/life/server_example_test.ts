@@ -38,11 +38,7 @@ http {
 }
 
 /** Starts a Debian service that listens until it is disposed of. */
-async function startService(
-  name: ToolName,
-  port: number,
-  args: readonly string[],
-): Promise<AsyncDisposable> {
+async function startService(name: ToolName, port: number, args: readonly string[]): Promise<AsyncDisposable> {
   const child = startChild(tool(name), args, { stdin: "null", stdout: "null", stderr: "null" });
   const ended = child.status.then(({ code }) => assert.fail(`${name} ended with ${code}`));
   await inTime(`${name} to listen`, Promise.race([ended, untilListening(port)]));

@@ -75,11 +75,7 @@ Deno.test("observe() participates from the second heartbeat on", () => {
 
 Deno.test("observe() never classifies a member as dead that sent a heartbeat within the time", () => {
   const steps = fc.array(
-    fc.record({
-      waitMs: fc.integer({ min: 200, max: 20_000 }),
-      fails: fc.boolean(),
-      moves: fc.boolean(),
-    }),
+    fc.record({ waitMs: fc.integer({ min: 200, max: 20_000 }), fails: fc.boolean(), moves: fc.boolean() }),
     { maxLength: 40 },
   );
   fc.assert(

@@ -116,11 +116,7 @@ Deno.test({
           assert.deepEqual((await see() as readonly string[]).slice(1), ["", ""]);
           await press(browser, SLASH);
           await type("refused condition:critical");
-          assert.deepEqual(await see(), [
-            "silenced",
-            "1 of 16 checks",
-            "?q=refused+condition%3Acritical",
-          ]);
+          assert.deepEqual(await see(), ["silenced", "1 of 16 checks", "?q=refused+condition%3Acritical"]);
           await browser.run(`document.querySelector("nav .w a").click()`);
           assert.deepEqual(await see(), ["mail maintain", "2 of 16 checks", "?q=condition%3Awarning"]);
           await browser.run(`

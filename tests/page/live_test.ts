@@ -134,9 +134,7 @@ function startService(harness: Harness): Program {
   );
   harness.writeConfig(
     { ...Object.fromEntries(others), web: script([]), zoo: { kind: "test", parameters: {} } },
-    {
-      listen: { address: "127.0.0.1:0", interval: 1 },
-    },
+    { listen: { address: "127.0.0.1:0", interval: 1 } },
   );
   return harness.start(["check"]);
 }

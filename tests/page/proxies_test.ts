@@ -28,9 +28,7 @@ test(
       Deno.mkdirSync(pages);
       harness.writeConfig({
         web: { kind: "test", parameters: { condition: "critical", output: "<out & of order>" } },
-      }, {
-        report: { path: "pages/index.html", interval: 1 },
-      });
+      }, { report: { path: "pages/index.html", interval: 1 } });
       const program = harness.start(["check"]);
       const page = `${pages}/index.html`;
       const changedMs = (): number => Deno.statSync(page).mtime?.getTime() ?? 0;

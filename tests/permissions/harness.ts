@@ -32,16 +32,9 @@ export function withPermissions(use: (harness: PermissionHarness) => Promise<voi
     const target = `http://localhost:${web.port}/`;
     harness.writeConfig({
       script: { kind: "script", parameters: { path: "./probe.sh", arguments: [] } },
-      web: {
-        kind: "http_request",
-        parameters: { request: { target }, response: { status_code: 200 } },
-      },
+      web: { kind: "http_request", parameters: { request: { target }, response: { status_code: 200 } } },
     }, {
-      defaults: {
-        threshold: 1,
-        schedule: { regular_interval: 1 },
-        notifications: [mailbox.channel],
-      },
+      defaults: { threshold: 1, schedule: { regular_interval: 1 }, notifications: [mailbox.channel] },
       state: "kept.sqlite",
     });
     Deno.chmodSync(`${harness.directory}/monitor.json`, 0o600);

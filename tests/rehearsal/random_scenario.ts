@@ -34,10 +34,7 @@ const FILTERS = [
 ] as const satisfies readonly [Members, ...Members[]];
 
 /** Makes a config with everything that decides about notifications, and days of what happens to its checks. */
-export function randomScenario(
-  random: Random,
-  { days }: { readonly days: number },
-): RandomScenario {
+export function randomScenario(random: Random, { days }: { readonly days: number }): RandomScenario {
   const { below, pick, oneIn, next } = random;
   const pickFilters = (): Members => ({
     ...oneIn(10) ? { at_most: "3 per hour" } : pick(FILTERS),

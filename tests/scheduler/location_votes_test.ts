@@ -52,14 +52,8 @@ Deno.test("LocationVotes: a result counts for one and a half intervals and the t
   assert.equal(count(votes, 0, rows), "fra critical, nyc ok");
   assert.equal(count(votes, 25_000, rows), "fra critical, nyc ok");
   assert.equal(count(votes, 26_000, rows), "fra has not reported for 26 s, nyc ok");
-  assert.equal(
-    count(votes, 60_000, rows, ["nyc"]),
-    "fra no live member, has not reported for 1 min, nyc ok",
-  );
-  assert.equal(
-    count(votes, 60_001, [row("fra", 8, 0)], ["fra"]),
-    "fra ok, nyc no live member",
-  );
+  assert.equal(count(votes, 60_000, rows, ["nyc"]), "fra no live member, has not reported for 1 min, nyc ok");
+  assert.equal(count(votes, 60_001, [row("fra", 8, 0)], ["fra"]), "fra ok, nyc no live member");
   assert.equal(count(new LocationVotes(), 0, [row("fra", 8, 0)]), "fra ok, nyc no result yet");
 });
 

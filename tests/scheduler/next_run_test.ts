@@ -18,11 +18,7 @@ const CHECK = testCheck("ok", { name: "web", regularIntervalMs: 10 * MINUTE, att
 
 async function open(): Promise<StateRepository> {
   const store = await openInMemoryStore();
-  return await openStateRepository({
-    store,
-    onFailure: () => {},
-    reopen: () => Promise.resolve(store),
-  });
+  return await openStateRepository({ store, onFailure: () => {}, reopen: () => Promise.resolve(store) });
 }
 
 /** Records a requested run, which takes a second. */

@@ -43,9 +43,7 @@ function passOf(options: Partial<RecordedPassOptions> & Pick<RecordedPassOptions
   });
 }
 
-function repositoryOf(
-  store: Store,
-): Promise<StateRepository> {
+function repositoryOf(store: Store): Promise<StateRepository> {
   return openStateRepository({ store, onFailure: fail, reopen: fail });
 }
 

@@ -101,9 +101,7 @@ Deno.test("new Scheduler() also uses the attentive interval while a cron check i
   const clock = createFakeClock(Date.parse("2026-01-10T10:40:00Z"));
   const harness = await startHarness([
     cron("0 * * * *", { condition: "critical", attentiveIntervalMs: 25 * MINUTE }),
-  ], {
-    clock,
-  });
+  ], { clock });
   await clock.advance(2 * HOUR);
   assert.deepStrictEqual(startsOf(harness), [
     "01-10T11:00:00",

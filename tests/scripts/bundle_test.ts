@@ -46,10 +46,7 @@ Deno.test(
     assert.ok(names.length < before - 50, `${before} modules became ${names.length}`);
     await Deno.writeTextFile(
       `${directory}/monitor.json`,
-      JSON.stringify({
-        defaults: {},
-        checks: { a: { kind: "test", parameters: { condition: "warning" } } },
-      }),
+      JSON.stringify({ defaults: {}, checks: { a: { kind: "test", parameters: { condition: "warning" } } } }),
     );
     await Deno.writeTextFile(
       `${directory}/gatus.yaml`,

@@ -130,12 +130,7 @@ const PLACES: readonly (readonly [rule: string, code: string, accepted: string, 
     "src/shared/a.ts src/config/a.ts src/checks/a.ts src/channels/a.ts src/state/a.ts src/system/a.ts src/engine/a.ts src/scheduler/a.ts src/cli/a.ts main.ts",
     "src/domain/a.ts src/condition/a.ts src/members/a.ts",
   ],
-  [
-    "layers-import-downwards",
-    "export {};",
-    "src/domain/a.ts",
-    "src/attic/a.ts src/a.ts",
-  ],
+  ["layers-import-downwards", "export {};", "src/domain/a.ts", "src/attic/a.ts src/a.ts"],
   [
     "one-place-per-kind",
     'const name = "script";',

@@ -114,9 +114,7 @@ async function withProgram(use: (harness: ProgramHarness) => Promise<void>): Pro
   }
   const scripts = await toScripts(`${directory}/main.js`);
   const run = (args: readonly string[]): Promise<ChildEnd> =>
-    runChild(Deno.execPath(), ["run", "--quiet", "--no-config", "--allow-read", ...args], {
-      cwd: directory,
-    });
+    runChild(Deno.execPath(), ["run", "--quiet", "--no-config", "--allow-read", ...args], { cwd: directory });
   const start = async (code: CachedCode): Promise<ChildEnd> => {
     await Deno.writeFile(`${directory}/program.bin`, encodeProgram(scripts, code));
     return await run([`${directory}/starter.js`]);

@@ -103,9 +103,7 @@ simulate("an action runs again for the next problem, once a recovery ended the l
   ...WEB,
   results: { web: "22:00 critical, 22:30 ok, 23:30 critical" },
   actions: { "21:56": install() },
-  expect: {
-    chat: ["22:02 problem web critical", "22:30 recovery web ok", "23:32 problem web critical"],
-  },
+  expect: { chat: ["22:02 problem web critical", "22:30 recovery web ok", "23:32 problem web critical"] },
   finally: expectRuns("22:00", "22:01", "23:30", "23:31"),
 });
 
@@ -167,10 +165,7 @@ simulate("an action does not run in maintenance or after an acknowledgement, but
   start: START,
   config: { checks: { web: { action: FIX }, other: {} } },
   results: { web: "22:00 critical", other: "critical" },
-  actions: {
-    "21:56": [install(), "maintenance start web --for 10m"],
-    "22:20": "acknowledge web",
-  },
+  actions: { "21:56": [install(), "maintenance start web --for 10m"], "22:20": "acknowledge web" },
   until: "22:30",
   expect: { chat: ["21:55 problem other critical", "22:08 problem web critical"] },
   finally: (world) => assert.match((runs.get(world) ?? []).join(), /^22:0[67],22:0[78]$/),

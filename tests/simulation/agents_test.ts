@@ -216,10 +216,7 @@ test("an agent that is silent is one problem, and its checks are unknown", async
   );
   assert.deepEqual(
     [plugin.code, JSON.parse(await pair.printed(nas, "status", "--format", "json")).condition],
-    [
-      1,
-      "warning",
-    ],
+    [1, "warning"],
   );
   write(KEY);
   nas.service?.signal("SIGHUP");
@@ -243,10 +240,7 @@ test("an agent behind a slow link reports less at a time, and catches up", async
     respond: ({ body = "" }) => {
       bytes = body.length;
       const { results } = JSON.parse(body) as { results: readonly { sequence: number }[] };
-      return {
-        status: 200,
-        body: JSON.stringify({ received: results.at(-1)?.sequence ?? 0, rejected: [] }),
-      };
+      return { status: 200, body: JSON.stringify({ received: results.at(-1)?.sequence ?? 0, rejected: [] }) };
     },
   });
   pair.write(nas, {

@@ -6,11 +6,7 @@ import { campaign, testSeed } from "../../testing/seed.ts";
 import { test } from "./installation.ts";
 
 const START = "2026-03-02 21:55";
-const FLAKY = {
-  tags: ["all"],
-  objective: "99.9 % a month",
-  threshold: 3,
-};
+const FLAKY = { tags: ["all"], objective: "99.9 % a month", threshold: 3 };
 
 /** Results that fail for two minutes of each five, from a time of the day on. */
 function flaky(from: string, times: number): string {
@@ -139,9 +135,7 @@ simulate(
     start: START,
     config: {
       connectivity: ["one.example:53"],
-      checks: {
-        web: { ...FLAKY, kind: "tcp_connect", parameters: { host: "web.example", port: 80 } },
-      },
+      checks: { web: { ...FLAKY, kind: "tcp_connect", parameters: { host: "web.example", port: 80 } } },
     },
     servers: {
       web: `${AWAY}, 22:30 refuse, 22:33 up, 22:50 refuse, 22:51 up`,

@@ -200,11 +200,7 @@ simulate("a process and servers of a systemd unit that is stopped are one messag
     channels: { chat: LINE },
     checks: {
       nginx: { kind: "process", parameters: { name: "nginx" } },
-      port: {
-        kind: "tcp_connect",
-        unit: "nginx.service",
-        parameters: { host: "10.0.0.7", port: 443 },
-      },
+      port: { kind: "tcp_connect", unit: "nginx.service", parameters: { host: "10.0.0.7", port: 443 } },
       web: page("", { unit: "nginx.service" }),
       other: OTHER,
     },

@@ -75,12 +75,7 @@ simulate("failures of this machine count without a network, and those that the c
     },
   },
   results: { "answers.example": "22:00 critical", disk: "22:00 critical", backup: "22:00 critical" },
-  servers: {
-    web: "22:00 refuse",
-    api: "22:00 refuse",
-    one: "21:59 refuse",
-    other: "21:59 refuse",
-  },
+  servers: { web: "22:00 refuse", api: "22:00 refuse", one: "21:59 refuse", other: "21:59 refuse" },
   log: ["no network"],
   actions: { "22:00": "cut localhost" },
   until: "22:05",
@@ -113,11 +108,7 @@ simulate("failures count if one server responds, and again once the network is b
 simulate("a problem that was sent goes on without a network, until the recovery", {
   start: START,
   config: CONFIG,
-  servers: {
-    web: "22:00 refuse, 22:30 up",
-    one: "22:10 refuse, 22:20 up",
-    other: "22:10 refuse, 22:20 up",
-  },
+  servers: { web: "22:00 refuse, 22:30 up", one: "22:10 refuse, 22:20 up", other: "22:10 refuse, 22:20 up" },
   log: ["no network"],
   expect: { chat: ["22:00 problem web critical", "22:30 recovery web ok"] },
 });
@@ -165,9 +156,7 @@ simulate(
         assert.match(stdout, /failed as expected: /);
       },
     },
-    expect: {
-      chat: ["22:30 problem closed critical", "23:00 recovery closed ok"],
-    },
+    expect: { chat: ["22:30 problem closed critical", "23:00 recovery closed ok"] },
     finally: (_, { messages }) => {
       const [problem, recovery] = messages.map(({ items }) => items[0]?.headline ?? "");
       assert.match(problem ?? "", /^closed is up, but must not be: status is 200, expected a failure$/);

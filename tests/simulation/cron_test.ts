@@ -272,10 +272,7 @@ simulate("a service sends a summary each day", {
   config: SUMMARY,
   until: "Wed 03:00",
   expect: {
-    chat: [
-      "00:00 1 check was up; there is data of 2 h 4 min only",
-      "Wed 00:00 1 check was up all day",
-    ],
+    chat: ["00:00 1 check was up; there is data of 2 h 4 min only", "Wed 00:00 1 check was up all day"],
   },
 });
 

@@ -32,11 +32,7 @@ simulate("each channel gets what passes its filters", {
       "22:50 recovery known ok (acknowledged)",
     ],
     late: ["22:14 problem web critical", "22:30 change web warning", "22:50 recovery web ok"],
-    changes: [
-      "22:30 change web warning",
-      "22:50 recovery web ok",
-      "22:50 recovery known ok (acknowledged)",
-    ],
+    changes: ["22:30 change web warning", "22:50 recovery web ok", "22:50 recovery known ok (acknowledged)"],
   },
 });
 
@@ -61,9 +57,7 @@ simulate("a channel whose hours ended before a problem had lasted long enough de
   },
   // It has lasted long enough after the last decision in the hours.
   results: { web: "09:55 critical, 10:12 ok" },
-  expect: {
-    all: ["09:55 problem web critical", "10:04 reminder web critical", "10:12 recovery web ok"],
-  },
+  expect: { all: ["09:55 problem web critical", "10:04 reminder web critical", "10:12 recovery web ok"] },
 });
 
 simulate("a channel gets the problems of its hours, and a lasting one when they begin", {
@@ -141,10 +135,7 @@ simulate("a problem that begins before the hours of a channel and flaps is sent 
   config: { channels: { chat: {}, pager: { hours: EVENING } }, checks: { web: { flapping: "once" } } },
   results: { web: "17:35 critical, 17:40 ok, 17:45 critical, 17:50 ok, 17:55 critical" },
   until: "18:30",
-  expect: {
-    chat: "any",
-    pager: ["18:00 problem web critical (flapping)"],
-  },
+  expect: { chat: "any", pager: ["18:00 problem web critical (flapping)"] },
 });
 
 simulate("a flapping check that gets worse is sent, also to a channel for that condition alone", {

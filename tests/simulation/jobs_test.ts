@@ -68,9 +68,7 @@ simulate("a run that a cron schedule expects is missed after its grace, in the t
   },
   actions: { "13:05": "beat report", "16:00": ["beat report", "beat other"] },
   until: "17:00",
-  expect: {
-    chat: ["15:10-15:11 problem report critical", "16:00-16:01 recovery report ok"],
-  },
+  expect: { chat: ["15:10-15:11 problem report critical", "16:00-16:01 recovery report ok"] },
   finally: (_world, { messages }) =>
     assert.match(
       messages[0]?.items[0]?.output ?? "",

@@ -64,14 +64,7 @@ const CALLS: Scenario = {
   mode: "manual",
   config: { channels: { all: {}, tell: { kind: "command" } }, checks: { web: {}, known: {} } },
   results: { web: "critical, 22:05 warning, 22:10 ok", known: "critical, 22:10 ok" },
-  actions: {
-    "22:00": call,
-    "22:02": call,
-    "22:06": call,
-    "22:08": call,
-    "22:11": call,
-    "22:13": call,
-  },
+  actions: { "22:00": call, "22:02": call, "22:06": call, "22:08": call, "22:11": call, "22:13": call },
 };
 
 Deno.test("a call that is killed between any two steps loses no notification for the next ones", async () => {

@@ -57,9 +57,7 @@ test("a loopback address of each member, and a private one of each location, are
   const { world, names, hook } = installation;
   const failing = new Set<string>();
   for (const host of ["127.0.0.1", "10.0.0.5"]) {
-    world.network.add(host, {
-      respond: ({ machine }) => ({ status: failing.has(machine) ? 500 : 200 }),
-    });
+    world.network.add(host, { respond: ({ machine }) => ({ status: failing.has(machine) ? 500 : 200 }) });
   }
   const checkOf = (host: string) => ({
     kind: "http_request",
@@ -347,9 +345,7 @@ test("calls by cron do not hide that the members died, before they take over", a
 test("a check-in by a clock that is up to 5 minutes ahead is no problem", async (installation) => {
   const { world, hook } = installation;
   installation.writeConfig({
-    checks: {
-      job: { kind: "job", parameters: { expected_every: "1 hour" }, notifications: [hook.channel] },
-    },
+    checks: { job: { kind: "job", parameters: { expected_every: "1 hour" }, notifications: [hook.channel] } },
     defaults: { threshold: 1, schedule: { regular_interval: "1 minute" } },
   });
   const member = installation.start("a");

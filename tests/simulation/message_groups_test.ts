@@ -90,9 +90,7 @@ for (const end of ["kill", "stop"] as const) {
 simulate("a group waits no longer than the hours of its channel", {
   start: START,
   config: {
-    channels: {
-      chat: { group: { by: "all", wait: "10 minutes" }, hours: [{ from: "21:00", to: "22:05" }] },
-    },
+    channels: { chat: { group: { by: "all", wait: "10 minutes" }, hours: [{ from: "21:00", to: "22:05" }] } },
     checks: { a: {} },
   },
   results: { a: "22:00 critical, 22:20 ok" },
@@ -116,10 +114,7 @@ simulate("a group waits no longer than a reload tells", {
 
 simulate("status and why show until when a notification waits for its group", {
   start: START,
-  config: {
-    channels: { chat: { group: { by: "all", wait: "10 minutes" } } },
-    checks: { a: {}, b: {} },
-  },
+  config: { channels: { chat: { group: { by: "all", wait: "10 minutes" } } }, checks: { a: {}, b: {} } },
   results: { a: "22:00 critical", b: "22:04 critical" },
   actions: {
     "22:06": async (world) => {

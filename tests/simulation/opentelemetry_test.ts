@@ -73,10 +73,7 @@ simulate("a collector that fails delays nothing, and each reason is logged once,
     // Spans are tried again later.
     "metrics to OpenTelemetry: otel.example:4318 returned status 503",
   ],
-  expect: {
-    chat: ["22:01 problem web critical", "22:03 recovery web ok"],
-    otel: "any",
-  },
+  expect: { chat: ["22:01 problem web critical", "22:03 recovery web ok"], otel: "any" },
   finally: (world, receivers) => {
     const minutes = exportsOf(receivers).map(({ minute }) => minute);
     assert.ok(minutes.includes("22:09") && !minutes.includes("22:04"), minutes.join());

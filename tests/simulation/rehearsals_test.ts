@@ -333,17 +333,11 @@ testMembers(
     const linkOf = (index: number): string => hook.posts[index]?.output.split("example.org").at(-1) ?? "";
     // One member runs the check, and each of them knows the link at once.
     for (const name of ["a", "b", "c"]) {
-      assert.match(
-        await send(world, "GET", linkOf(0), name),
-        /^200 Rehearsal/,
-      );
+      assert.match(await send(world, "GET", linkOf(0), name), /^200 Rehearsal/);
     }
     assert.match(await send(world, "POST", linkOf(0), "b"), /^200 Confirmed at /);
     for (const name of ["a", "c"]) {
-      assert.match(
-        await send(world, "POST", linkOf(0), name),
-        /^200 Confirmed at /,
-      );
+      assert.match(await send(world, "POST", linkOf(0), name), /^200 Confirmed at /);
     }
     await world.until(() => hook.posts.length === 2, "the second rehearsal");
     assert.deepEqual(others, []);

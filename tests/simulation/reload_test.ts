@@ -27,9 +27,7 @@ simulate("a valid config is adopted, and unchanged checks keep their counts and 
     ],
   },
   until: "22:45",
-  expect: {
-    chat: ["22:00 problem turned critical", "22:29 problem web critical"],
-  },
+  expect: { chat: ["22:00 problem turned critical", "22:29 problem web critical"] },
   log: ['config reloaded: 3 checks, 1 added ("added"), 1 changed ("turned"), 1 removed ("gone")'],
   finally: (world) => {
     assert.deepEqual(eventsOf(world, "reload"), [
@@ -141,10 +139,7 @@ simulate("included files are read again, and those that a pattern matches now", 
   config: { include: "conf.d/*.json", checks: { own: {} } },
   mode: "manual",
   actions: {
-    "22:00": [
-      (world) => include(world, "a.json", { a: SCRIPT }),
-      "start",
-    ],
+    "22:00": [(world) => include(world, "a.json", { a: SCRIPT }), "start"],
     "22:05": [
       (world) => {
         include(world, "a.json", { a: { ...SCRIPT, title: "A" } });
@@ -345,9 +340,7 @@ for (const [name, leave] of Object.entries(AWAY)) {
       "22:20": [{ config: INCLUDING }, (world) => write(world, { web: SCRIPT }), "check --once => 2"],
       "22:40": ["check --once", "check --once"],
     },
-    expect: {
-      chat: [...isEnded ? [ENDED] : [], "22:20 problem web critical", "22:40 recovery web ok"],
-    },
+    expect: { chat: [...isEnded ? [ENDED] : [], "22:20 problem web critical", "22:40 recovery web ok"] },
   });
 }
 
@@ -464,10 +457,7 @@ simulate("a group does not wait for the cron time of an edited check, nor does a
   actions: { "03:05": [{ config: groupsOf("two") }, "reload"] },
   until: "03:45",
   expect: {
-    chat: [
-      "03:10-03:11 problem alone critical, problem any unknown",
-      "03:10-03:11 problem child critical",
-    ],
+    chat: ["03:10-03:11 problem alone critical, problem any unknown", "03:10-03:11 problem child critical"],
   },
 });
 
@@ -536,9 +526,7 @@ simulate("a recovery that was held back is not sent for a check that was edited 
     }`,
     two: "critical",
   },
-  actions: {
-    "22:34:30": ["status web", { config: { checks: { web: flappy("two") } } }, "reload"],
-  },
+  actions: { "22:34:30": ["status web", { config: { checks: { web: flappy("two") } } }, "reload"] },
   until: "22:40",
   expect: {
     chat: [

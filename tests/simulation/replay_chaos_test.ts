@@ -39,10 +39,7 @@ const CHECKS = {
     reminders: "5 min",
     maintenance_windows: [{ from: "22:20", to: "22:35" }],
   },
-  shop: {
-    depends_on: ["db"],
-    schedule: { regular_interval: "20 seconds", attentive_interval: "7 seconds" },
-  },
+  shop: { depends_on: ["db"], schedule: { regular_interval: "20 seconds", attentive_interval: "7 seconds" } },
   api: { threshold: 2, within: 5, flapping: "once", notifications: ["chat", "late"] },
   cron: { schedule: { cron: "*/3 * * * *", time_zone: "UTC", attentive_interval: "1 minute" } },
   both: { kind: "group", parameters: { checks: ["web", "db"] } },
@@ -61,10 +58,7 @@ const CONFIG = {
     never: { hours: [{ from: "22:15", to: "22:45" }], outside_hours: "never" },
   },
   checks: Object.fromEntries(
-    Object.entries(CHECKS).map(([name, check]) => [name, {
-      schedule: SCHEDULE,
-      ...check,
-    }]),
+    Object.entries(CHECKS).map(([name, check]) => [name, { schedule: SCHEDULE, ...check }]),
   ),
 };
 const PATH = "/etc/monitor/monitor.jsonc";

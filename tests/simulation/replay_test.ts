@@ -9,10 +9,7 @@ const SCHEDULE = { regular_interval: "1 minute", attentive_interval: "30 seconds
 simulate("replay --verify finds the notifications as they were sent", {
   start: "2026-03-02 20:00",
   config: {
-    channels: {
-      chat: {},
-      pager: { after: "10 min 10 s", conditions: ["critical"] },
-    },
+    channels: { chat: {}, pager: { after: "10 min 10 s", conditions: ["critical"] } },
     checks: {
       web: { threshold: 3, schedule: SCHEDULE, notifications: ["chat", "pager"] },
       db: { schedule: SCHEDULE, reminders: "21 min", notifications: ["chat"] },

@@ -32,10 +32,7 @@ simulate("a fallback that the config names is told, also after a restart only on
   results: { web: "22:10 critical" },
   servers: { chat: "22:00 403" },
   actions: { "22:15": "kill", "22:16": "start" },
-  expect: {
-    mail: ["22:10 problem web critical"],
-    sms: ["22:10 problem channel chat critical"],
-  },
+  expect: { mail: ["22:10 problem web critical"], sms: ["22:10 problem channel chat critical"] },
   log: ['the notification of "web" rejected by chat'],
 });
 

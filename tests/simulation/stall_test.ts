@@ -75,10 +75,7 @@ simulate("a reload right after a suspend decides by the present time", {
   start: START,
   config: DAY,
   results: { web: "22:00 critical" },
-  actions: {
-    "22:10": "suspend 30min",
-    "22:20": [{ config: { ...DAY, checks: { web: {} } } }, "reload"],
-  },
+  actions: { "22:10": "suspend 30min", "22:20": [{ config: { ...DAY, checks: { web: {} } } }, "reload"] },
   until: "23:00",
   expect: { chat: ["22:00 problem web critical"] },
 });

@@ -12,9 +12,7 @@ simulate("a full disk loses nothing: results are kept in memory, and written whe
   results: { web: "22:10 critical, 22:30 ok, 22:50 critical" },
   actions: { "22:00": "disk full", "22:40": "disk free", "23:00": ["kill", "start"] },
   until: "23:10",
-  expect: {
-    chat: ["22:10 problem web critical", "22:30 recovery web ok", "22:50 problem web critical"],
-  },
+  expect: { chat: ["22:10 problem web critical", "22:30 recovery web ok", "22:50 problem web critical"] },
   log: [
     /error: cannot write state ".*": the disk is full; free some space; retrying, monitoring continues/,
     "the state is writable again, nothing was lost",

@@ -32,11 +32,7 @@ simulate("a reload changes the times and the channels of summaries", {
   until: "18:00",
   words,
   expect: {
-    chat: [
-      "12:00 22 11:00 to 22 12:00",
-      "13:00 22 12:00 to 22 13:00",
-      "15:30 22 13:30 to 22 15:30",
-    ],
+    chat: ["12:00 22 11:00 to 22 12:00", "13:00 22 12:00 to 22 13:00", "15:30 22 13:30 to 22 15:30"],
     other: ["14:00 22 13:00 to 22 14:00"],
   },
   finally: ({ trace }) => {

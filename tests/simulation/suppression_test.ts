@@ -141,10 +141,7 @@ simulate("a maintenance window of the config opens and closes by its time zone, 
     maintenance_windows: [{ days: ["sun"], from: "02:00", to: "04:00", time_zone: "Europe/Zurich" }],
     checks: { web: {}, mail: {} },
   },
-  results: {
-    web: "Sun 01:30 critical, Sun 03:30 ok",
-    mail: "Sun 03:10 critical",
-  },
+  results: { web: "Sun 01:30 critical, Sun 03:30 ok", mail: "Sun 03:10 critical" },
   until: "Sun 06:00",
   expect: {
     chat: ["Sun 01:30 problem web critical", "03:30 recovery web ok", "04:00 problem mail critical"],
@@ -280,10 +277,7 @@ for (
     config: {
       checks: {
         router: { schedule: { regular_interval: router, attentive_interval: router } },
-        web: {
-          schedule: { regular_interval: web, attentive_interval: web },
-          depends_on: ["router"],
-        },
+        web: { schedule: { regular_interval: web, attentive_interval: web }, depends_on: ["router"] },
       },
     },
     results: { router: "22:10 critical, 22:32 ok", web: "22:10 critical, 22:32 ok" },

@@ -43,14 +43,9 @@ const CHANNELS = {
 
 simulate("an unchecked problem closes an incident, and no filter of another event keeps it open", {
   start: START,
-  config: {
-    channels: CHANNELS,
-    ...BEFORE,
-  },
+  config: { channels: CHANNELS, ...BEFORE },
   results: OUTAGE,
-  actions: {
-    "22:10": [{ config: { channels: CHANNELS, checks: { other: {} } } }, "reload"],
-  },
+  actions: { "22:10": [{ config: { channels: CHANNELS, checks: { other: {} } } }, "reload"] },
   expect: {
     incidents: ['22:00 ["trigger web critical"]', '22:10 ["resolve web unknown"]'],
     mail: [

@@ -66,11 +66,7 @@ export class Visitor {
   }
 
   /** Takes an action on the page of a check, and returns what the page says then. */
-  async act(
-    check: string,
-    action: string,
-    fields: Readonly<Record<string, string>> = {},
-  ): Promise<string> {
+  async act(check: string, action: string, fields: Readonly<Record<string, string>> = {}): Promise<string> {
     const token = await this.tokenOf(check);
     const { status, headers } = await this.post("/act", {
       check: encodeURIComponent(check),

@@ -103,11 +103,7 @@ const CONFIG = {
   checks: {
     web: { threshold: 3, schedule: SCHEDULE },
     api: { schedule: SCHEDULE, depends_on: ["db"], recovery_threshold: 2 },
-    db: {
-      schedule: SCHEDULE,
-      flapping: "once",
-      maintenance_windows: [{ from: "16:00", to: "17:00" }],
-    },
+    db: { schedule: SCHEDULE, flapping: "once", maintenance_windows: [{ from: "16:00", to: "17:00" }] },
     all: { kind: "group", parameters: { checks: ["web", "db"] } },
   },
 };
@@ -241,10 +237,7 @@ simulate("why --at includes a notification that was sent without a run while a c
   start: "2026-03-02 21:55",
   config: {
     checks: {
-      web: {
-        flapping: "once",
-        schedule: { regular_interval: "1 minute", attentive_interval: "1 minute" },
-      },
+      web: { flapping: "once", schedule: { regular_interval: "1 minute", attentive_interval: "1 minute" } },
     },
   },
   results: { web: MINUTES.join(", ") },

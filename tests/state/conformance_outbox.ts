@@ -367,11 +367,7 @@ export function testOutbox(test: StoreTest): void {
     await store.changeOutbox(outboxChangeOf({ markers: marked }));
     await store.addSilences([silenceOf("a", { check: "left" })]);
     await pruneAll(store, NOW_MS);
-    assert.deepEqual(await store.outbox(), {
-      notifications: [row],
-      markers: [markerOf("web")],
-      counts: [],
-    });
+    assert.deepEqual(await store.outbox(), { notifications: [row], markers: [markerOf("web")], counts: [] });
     assert.equal((await store.silences(NOW_MS)).length, 1);
   });
 

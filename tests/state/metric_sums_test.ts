@@ -45,10 +45,7 @@ Deno.test("addMeasured() keeps count, total, lowest and highest value of each me
       [
         "names of every object",
         [measured({}, "__proto__=1 constructor=2")],
-        Object.fromEntries([
-          ["__proto__", [1, 1, 1, 1]],
-          ["constructor", [1, 2, 2, 2]],
-        ]),
+        Object.fromEntries([["__proto__", [1, 1, 1, 1]], ["constructor", [1, 2, 2, 2]]]),
       ],
     ];
   for (const [name, results, sums] of rows) {

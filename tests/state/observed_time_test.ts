@@ -191,10 +191,7 @@ interface Step {
   readonly lost: number;
 }
 
-function createSteps(
-  below: (end: number) => number,
-  pick: <T>(values: readonly T[]) => T,
-): readonly Step[] {
+function createSteps(below: (end: number) => number, pick: <T>(values: readonly T[]) => T): readonly Step[] {
   let atMs = 0;
   let intervalMs = pick(INTERVALS);
   return Array.from({ length: 2 + below(40) }, () => {

@@ -139,23 +139,11 @@ export function resultOf(fields: Partial<KeptResult> = {}): KeptResult {
 
 /** A roll-up entry of an `ok` run of 10 ms, the first one since a gap. */
 export function entryOf(atMs: number, fields: Partial<RollupEntry> = {}): RollupEntry {
-  return {
-    atMs,
-    condition: "ok",
-    durationMs: 10,
-    lastedMs: 0,
-    lasted: "ok",
-    failedStreak: 0,
-    ...fields,
-  };
+  return { atMs, condition: "ok", durationMs: 10, lastedMs: 0, lasted: "ok", failedStreak: 0, ...fields };
 }
 
 /** A change from `ok` to `critical`. */
-export function changeOf(
-  name: string,
-  atMs: number,
-  fields: Partial<ConditionChange> = {},
-): ConditionChange {
+export function changeOf(name: string, atMs: number, fields: Partial<ConditionChange> = {}): ConditionChange {
   return { name, atMs, from: "ok", to: "critical", output: "connection refused", trace: "", ...fields };
 }
 

@@ -127,10 +127,7 @@ function truthOf(
     if (before === undefined || after.isInterrupted) continue;
     if (after.isAfterGap && after.endedAtMs - before.endedAtMs > 3 * intervalMs) continue;
     if (before.awaits !== null || after.awaits !== null) continue;
-    const gap = {
-      fromMs: Math.max(before.endedAtMs, sinceMs),
-      toMs: Math.min(after.endedAtMs, untilMs),
-    };
+    const gap = { fromMs: Math.max(before.endedAtMs, sinceMs), toMs: Math.min(after.endedAtMs, untilMs) };
     const observed = without([gap], maintenance.filter((span) => overlap(span, gap)));
     observedMs += lengthOf(observed);
     const isDown = before.condition === "critical";
@@ -166,11 +163,7 @@ function lengthOf(spans: readonly Span[]): number {
 const WORLDS = campaign(1_000, 40);
 
 /** Asserts what holds of each world; returns how many had an outage. */
-function walk(
-  name: string,
-  shortest: (intervalMs: number) => number,
-  seenOnly: boolean,
-): number {
+function walk(name: string, shortest: (intervalMs: number) => number, seenOnly: boolean): number {
   const random = testRandom(name);
   let outages = 0;
   for (let count = 0; count < WORLDS; count++) {
@@ -198,11 +191,7 @@ function walk(
 }
 
 /** Asserts that no objective is called met that was missed, or the other way around. */
-function assertVerdicts(
-  { intervalMs, untilMs }: World,
-  time: SplitTime,
-  { observedMs, upMs }: Truth,
-): void {
+function assertVerdicts({ intervalMs, untilMs }: World, time: SplitTime, { observedMs, upMs }: Truth): void {
   const schedule = { regularIntervalMs: intervalMs, attentiveIntervalMs: intervalMs };
   for (const percent of [50, 90, 99, 99.9, 99.99, 100]) {
     const { verdict, budgetMs, tellingIntervalMs } = toObjective(

@@ -57,11 +57,7 @@ Deno.test("monitor add keeps the permissions, the link and the byte order mark o
 });
 
 Deno.test("monitor add writes nothing if the config changes while the checks run", async () => {
-  const { code, text, system } = await add([
-    "script",
-    "/bin/sh",
-    "arguments=-c,echo '{}' > monitor.jsonc",
-  ]);
+  const { code, text, system } = await add(["script", "/bin/sh", "arguments=-c,echo '{}' > monitor.jsonc"]);
   assert.equal(code, 74);
   assert.equal(text, "{}\n");
   assert.match(system.stderr.text(), /cannot write ".*": it was changed meanwhile/);

@@ -79,11 +79,7 @@ export function failsOnCritical(condition: Condition): boolean {
 }
 
 /** Returns the output of a format as one text: after each check and at the end. */
-export function printed(
-  format: Format,
-  summary: RunSummary,
-  options: FormatOptions = optionsOf(),
-): string {
+export function printed(format: Format, summary: RunSummary, options: FormatOptions = optionsOf()): string {
   return summary.records.map((record) => format.record?.(record, options) ?? "").join("") +
     format.summary(summary, options);
 }

@@ -32,10 +32,7 @@ function startProcess(store: Store) {
       repository,
       shared: null,
       system: { ...createMemorySystem(), clock: createFakeClock(atMs) },
-      sender: {
-        queuedSummary: rowsOf,
-        send: (queued) => void sent.push(...queued.map(({ id }) => id)),
-      },
+      sender: { queuedSummary: rowsOf, send: (queued) => void sent.push(...queued.map(({ id }) => id)) },
     });
   };
   return { store, sent, look };

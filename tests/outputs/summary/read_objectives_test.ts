@@ -40,12 +40,7 @@ Deno.test("readObjectives() reads the journal, the windows of the config, and th
   ]);
   const common = { regularIntervalMs: HOUR_MS / 6, objective: OBJECTIVE };
   const objectives = await readObjectives(store, [
-    testCheck("ok", {
-      ...common,
-      name: "web",
-      connectivity: true,
-      maintenanceWindows: [hour(3)],
-    }),
+    testCheck("ok", { ...common, name: "web", connectivity: true, maintenanceWindows: [hour(3)] }),
     testCheck("ok", { ...common, name: "db" }),
     testCheck("ok", { ...common, name: "new" }),
     testCheck("ok", { name: "none" }),

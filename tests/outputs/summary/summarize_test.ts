@@ -28,10 +28,7 @@ function downFor(name: string, downMs: number, fields: Partial<SummaryInput["che
       changeOf(name, endMs, { from: "critical", to: "ok", output: "fine" }),
       changeOf(name, endMs - downMs, { from: "ok", to: "critical", output: "status is 503" }),
     ],
-    sums: {
-      ...runSums(10_080, 40),
-      lastedMs: { ...NO_TIME, ok: 7 * DAY_MS - downMs, critical: downMs },
-    },
+    sums: { ...runSums(10_080, 40), lastedMs: { ...NO_TIME, ok: 7 * DAY_MS - downMs, critical: downMs } },
     ...fields,
   });
 }

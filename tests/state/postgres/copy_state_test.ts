@@ -69,10 +69,7 @@ testPostgres(
       // A monitor goes on where the copied one ended.
       const store = await openPostgresStore(place, storeOptions());
       const records = await recordsIn(store);
-      assert.deepEqual(
-        records,
-        await withState(path, (before) => before.records()),
-      );
+      assert.deepEqual(records, await withState(path, (before) => before.records()));
       assert.deepEqual(await store.save([updateOf(records[0]?.name ?? ""), updateOf("new")]), []);
       assert.equal((await store.records()).at(-1)?.name, "new");
       await store.close();

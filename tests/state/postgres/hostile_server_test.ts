@@ -148,9 +148,7 @@ const GREETINGS: Readonly<Record<string, Readonly<Record<string, readonly Uint8A
     "speaks HTTP": [UTF8.encode("HTTP/1.1 400 Bad Request\r\n\r\n")],
     "begins with a message of -1 bytes": [header("R", -1)],
   },
-  [IN_ANOTHER_ORDER]: {
-    "is ready without accepting the user": [READY],
-  },
+  [IN_ANOTHER_ORDER]: { "is ready without accepting the user": [READY] },
   [TOO_SHORT]: { "sends an Authentication message without a kind": [message("R", int16(0))] },
   "server error: unknown error": { "rejects the user without a reason": [message("E", NUL)] },
 };
@@ -336,19 +334,14 @@ Deno.test("close() ends a statement at once, whatever the server does", async (t
 });
 
 Deno.test("a response that comes before its statement is none", async () => {
-  const trial = begin({
-    server: responding(ONE, ONE),
-  });
+  const trial = begin({ server: responding(ONE, ONE) });
   assert.deepEqual(await settle(trial), {
     columns: [{ name: "one", typeId: 23 }],
     rows: [{ one: 1 }],
     count: 1,
   });
   const second = trial.client.query("SELECT 2 AS two").catch(String);
-  assert.equal(
-    await settle({ ...trial, outcome: second }),
-    "ProtocolError: sends messages in another order",
-  );
+  assert.equal(await settle({ ...trial, outcome: second }), "ProtocolError: sends messages in another order");
   trial.client.close();
 });
 

@@ -156,11 +156,7 @@ Deno.test("migrate() knows no percentiles of hours that began before histograms"
       ) => percentilesOf(each) !== null;
       assert.deepEqual(
         rollups.map(({ observed, ...rollup }) => hasPercentiles({ ...rollup, runs: observed.ok })),
-        [
-          false,
-          false,
-          true,
-        ],
+        [false, false, true],
       );
       const span = { sinceMs: 0, untilMs: Infinity };
       const sums = await store.rollupSums(["web"], { ...span, each: "hour" });
