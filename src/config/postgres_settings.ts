@@ -36,11 +36,12 @@ type DatabaseHost =
 /** PostgreSQL's port, which is also part of the name of its socket. */
 const PORT = 5432;
 
-/** Parses `HOST`, `HOST:PORT`, `[IPV6]:PORT`, or the directory of a Unix socket; `null` if it is none of them. */
+/** Parses `HOST`, `[IPV6]`, or the directory of a Unix socket, each also with `:PORT`; `null` if it is none of them. */
 export function parseDatabaseHost(text: string): DatabaseHost | null {
   if (text.startsWith("/")) {
-    const isSocket = /\/\.s\.PGSQL\.\d+$/.test(text);
-    return { socketPath: isSocket ? text : `${text.replace(/\/+$/, "")}/.s.PGSQL.${PORT}` };
+    if (/\/\.s\.PGSQL\.\d+$/.test(text)) return { socketPath: text };
+    const [, directory = "", port = PORT] = /^(.*?)\/*(?::(\d{1,5}))?$/.exec(text) ?? [];
+    return { socketPath: `${directory}/.s.PGSQL.${port}` };
   }
   const [, host, port] = /^(\[[\da-fA-F:.]+\]|[^\s/@?#:[\]\p{Cc}]+)(?::(\d{1,5}))?$/u.exec(text) ?? [];
   if (host === undefined || Number(port) > 65_535 || Number(port) === 0) return null;
