@@ -821,7 +821,7 @@ export const SUMMARY: FaultyLayer = {
       ],
     },
     {
-      file: "src/outputs/summary/outages.ts",
+      file: "src/outputs/summary/summarize.ts",
       faults: [
         [
           "a warning ends no outage",
@@ -841,7 +841,7 @@ export const SUMMARY: FaultyLayer = {
       ],
     },
     {
-      file: "src/outputs/summary/outages.ts",
+      file: "src/outputs/summary/gather_summary.ts",
       tests: ["tests/outputs/summary/queue_summary_test.ts"],
       faults: [
         [
@@ -857,7 +857,7 @@ export const SUMMARY: FaultyLayer = {
       ],
     },
     {
-      file: "src/outputs/summary/queue_summary.ts",
+      file: "src/outputs/summary/gather_summary.ts",
       tests: ["tests/simulation/summaries_test.ts"],
       faults: [
         [

@@ -95,7 +95,7 @@ export const CONFIG: FaultyLayer = {
       ],
     },
     {
-      file: "src/config/read_window.ts",
+      file: "src/config/window_rules.ts",
       tests: ["tests/engine/maintenance_windows_test.ts", "tests/config/window_rules_test.ts"],
       faults: [
         [
@@ -106,7 +106,7 @@ export const CONFIG: FaultyLayer = {
       ],
     },
     {
-      file: "src/config/check_selectors.ts",
+      file: "src/config/named_references.ts",
       tests: ["tests/config/check_selectors_test.ts"],
       faults: [
         ["a name with a sign is a pattern", "!this.#byName.has(entry) && (", "("],

@@ -795,7 +795,7 @@ export const ENGINE: FaultyLayer = {
       ],
     },
     {
-      file: "src/members/known_notifications.ts",
+      file: "src/members/shared_sender.ts",
       tests: ["tests/members/shared_sender_test.ts"],
       faults: [
         [

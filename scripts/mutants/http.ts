@@ -194,7 +194,7 @@ export const HTTP: FaultyLayer = {
       ],
     },
     {
-      file: "src/outputs/html_report/public_report.ts",
+      file: "src/outputs/html_report/public_page.ts",
       faults: [
         [
           "a public page shows checks without the tag",
@@ -226,7 +226,7 @@ export const HTTP: FaultyLayer = {
       ],
     },
     {
-      file: "src/outputs/html_report/render_public_page.ts",
+      file: "src/outputs/html_report/public_page.ts",
       tests: ["tests/outputs/html_report/public_report_test.ts"],
       faults: [
         [

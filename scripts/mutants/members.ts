@@ -84,7 +84,7 @@ export const MEMBERS: FaultyLayer = {
       ],
     },
     {
-      file: "src/members/active_config.ts",
+      file: "src/members/observer.ts",
       faults: [
         [
           "a tie of configs changes the active one",
@@ -100,7 +100,7 @@ export const MEMBERS: FaultyLayer = {
       ],
     },
     {
-      file: "src/members/early_looks.ts",
+      file: "src/members/location_share.ts",
       faults: [
         [
           "a request of another member is followed again and again",

@@ -46,7 +46,7 @@ export const REHEARSAL: FaultyLayer = {
       ],
     },
     {
-      file: "src/rehearsal/past_records.ts",
+      file: "src/rehearsal/explain_past.ts",
       tests: ["tests/simulation/why_past_test.ts"],
       faults: [
         ["a notification that was sent in the past is still pending", "this.#queued.delete(queued.id);", ""],
@@ -59,7 +59,7 @@ export const REHEARSAL: FaultyLayer = {
       ],
     },
     {
-      file: "src/rehearsal/past_records.ts",
+      file: "src/rehearsal/explain_past.ts",
       tests: ["tests/simulation/why_gap_test.ts"],
       faults: [
         [
@@ -72,7 +72,7 @@ export const REHEARSAL: FaultyLayer = {
       ],
     },
     {
-      file: "src/rehearsal/past_records.ts",
+      file: "src/rehearsal/explain_past.ts",
       tests: ["tests/simulation/why_past_test.ts"],
       faults: [
         ['a notification that "events" omits is due', "isExcluded(channel, queued)", "false"],

@@ -1,6 +1,6 @@
 /** A channel on the command line: the URL of a provider, as in `monitor notify --to https://ntfy.sh/TOPIC`. */
 import { didYouMean } from "../config/nearest.ts";
-import { openSchema } from "../config/profile_schemas.ts";
+import { openSchema } from "../config/schemas.ts";
 import { ConfigError } from "../config/problem.ts";
 import { READY_MADE, type ReadyMadeKind } from "../config/ready_made_channels.ts";
 import { UsageError } from "./command_definition.ts";

@@ -5,7 +5,7 @@ import { exactDuration } from "../domain/duration.ts";
 import type { Agent, ReportTo } from "../domain/generated/config.ts";
 import { MINUTE_MS, SECOND_MS } from "../shared/time_units.ts";
 import { isLoopback } from "../shared/ip_address.ts";
-import { CheckSelectors } from "./check_selectors.ts";
+import { CheckSelectors } from "./named_references.ts";
 import { type Problem, quoteValue } from "./problem.ts";
 import { isObject } from "./schema_view.ts";
 import type { JsonObject } from "./syntax.ts";

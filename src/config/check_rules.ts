@@ -16,7 +16,7 @@ import {
 import type { ReadWindow } from "./resolve.ts";
 import { type FormattedValue, isObject, type SchemaReader } from "./schema_view.ts";
 import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
-import { findStructureErrors, type SchemaValidator } from "./structure_errors.ts";
+import { findStructureErrors, type JudgingSchema, type SchemaValidator } from "./schemas.ts";
 import { warnOfExposure, warnOfFile, warnOfPaths, warnOfVariable } from "./warnings.ts";
 import type { StructureOptions } from "./explain_structure.ts";
 import { describeFileError, systemCodeOf } from "../shared/describe_error.ts";
@@ -36,14 +36,6 @@ export interface ValidatedFile extends Omit<ConfigFile, "value" | "written" | "p
   readonly createCronTimes: CreateCronTimes | null;
   /** Reads windows; `null`: the file has none. */
   readonly readWindow: ReadWindow | null;
-}
-
-export interface JudgingSchema {
-  readonly reader: SchemaReader;
-  readonly validator: SchemaValidator;
-  /** The default schema; `null` when it is the one itself. */
-  readonly wider: SchemaReader | null;
-  readonly shapeName: string;
 }
 
 interface ValidateOptions {
@@ -86,9 +78,7 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
   const cronProblems = createCronTimes === null ? [] : findCronProblems(cronExpressions, createCronTimes);
   const expressionProblems = await findExpressionProblems(values.ofFormats("pattern", "json_path"));
   // Only a config with windows requires their rules, and their parsers.
-  const [rules, reading] = hasWindows(written)
-    ? await Promise.all([import("./window_rules.ts"), import("./read_window.ts")])
-    : [];
+  const rules = hasWindows(written) ? await import("./window_rules.ts") : null;
   const windows = rules?.validateWindows({ value, written, isUnresolved }, {
     timeZone: timeZoneOf(config.value, system),
     nowMs: system.clock.wallMs(),
@@ -134,7 +124,7 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
     ]),
     commands: found.commands,
     createCronTimes,
-    readWindow: reading?.readWindow ?? null,
+    readWindow: rules?.readWindow ?? null,
   };
 }
 

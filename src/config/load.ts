@@ -23,12 +23,12 @@ import { findSecrets } from "./secrets.ts";
 import { absolutePath, type ConfigLocation, readSource } from "./source.ts";
 import type { JsonObject } from "./syntax.ts";
 import { assignAgents, findSharedProblems, warnOfReports, withAgentChecks } from "./agents.ts";
-import { withSelected } from "./check_selectors.ts";
 import {
   findDependencyProblems,
   resolveNamedChannels,
   warnOfUnusedChannels,
   withCombined,
+  withSelected,
 } from "./named_references.ts";
 import {
   findListenProblems,
@@ -48,7 +48,7 @@ import {
   resolveSummary,
 } from "./resolve.ts";
 import { timeZoneOf } from "./formats.ts";
-import { openSchema, type Shape } from "./profile_schemas.ts";
+import { openSchema, type Shape } from "./schemas.ts";
 import { findWarnings, type SettingPlace, warnOfMetricsFile } from "./warnings.ts";
 
 export interface ReadOptions {

@@ -27,7 +27,7 @@ export interface ResolveOptions extends ConversionOptions {
   readonly readWindow: ReadWindow | null;
 }
 
-export type ReadWindow = typeof import("./read_window.ts").readWindow;
+export type ReadWindow = typeof import("./window_rules.ts").readWindow;
 
 const NOTIFICATIONS = "notifications";
 

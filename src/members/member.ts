@@ -17,12 +17,17 @@ import {
 } from "../domain/membership.ts";
 import { StoreError } from "../domain/store.ts";
 import { endsWithin, pause } from "../shared/deadline.ts";
-import { activeConfig } from "./active_config.ts";
+import {
+  activeConfig,
+  HEARTBEAT_EVERY_MS,
+  liveOthers,
+  observe,
+  type Observed,
+  UNOBSERVED,
+} from "./observer.ts";
 import { CheckShare } from "./check_share.ts";
-import { EarlyLooks } from "./early_looks.ts";
-import { LocationShare } from "./location_share.ts";
+import { EarlyLooks, LocationShare } from "./location_share.ts";
 import type { MemberOptions, MemberParts, MemberWork } from "./member_parts.ts";
-import { HEARTBEAT_EVERY_MS, liveOthers, observe, type Observed, UNOBSERVED } from "./observer.ts";
 import { type ClockReading, maySend, QueueShare, type QueueView } from "./queue_share.ts";
 
 /** The longest wait for a read of related checks: a database that does not respond delays no problem further. */

@@ -7,16 +7,15 @@ import {
 } from "../engine/configured_channels.ts";
 import { entriesOf } from "../checks/registry.ts";
 import type { LoadedConfig } from "../config/load.ts";
-import type { Check } from "../domain/check.ts";
+import { type Check, checkResult } from "../domain/check.ts";
 import type { Delivery } from "../domain/delivery.ts";
 import type { CheckRecord, Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import { hostAndPort, NET_ALL } from "../domain/runtime_permissions.ts";
 import { assumedAttributes, type ConfiguredAttributes } from "../scheduler/attributes.ts";
-import { checkResult } from "../domain/check.ts";
 import { valuesOf } from "../state/metric_sums.ts";
 import { createRehearsalStore } from "./rehearsal_store.ts";
-import { describeMessage } from "./message_text.ts";
+import { clockText, describeMessage, splitTime } from "./scenario_text.ts";
 import { RehearsedService, type RehearsedServiceOptions } from "./rehearsed_service.ts";
 import {
   type ExpectedMessage,
@@ -27,8 +26,9 @@ import {
   type ScriptedAction,
   type ScriptedResult,
 } from "./scenario.ts";
-import { clockText } from "./scenario_times.ts";
 import { VirtualClock } from "./virtual_clock.ts";
+import type { ListElement } from "../config/add_entries.ts";
+import { MINUTE_MS } from "../shared/time_units.ts";
 
 /** A message that a channel accepted. */
 export interface SentMessage {
@@ -314,4 +314,46 @@ export function differences(
     } else lines.push({ sign: "+", text: actual[other++] ?? "", ...place });
   }
   return lines;
+}
+
+/** Returns the text of a scenario with the messages that came as those to come. */
+export async function expectedText({ scenario, channels }: Rehearsal): Promise<string> {
+  const { addEntries, replaceList } = await import("../config/add_entries.ts");
+  const { source, expected } = scenario;
+  const changed = channels.filter(({ isAsExpected }) => !isAsExpected);
+  const text = changed.filter(({ name }) => expected.has(name)).reduce(
+    (before, channel) => replaceList(before, ["expect", channel.name], elementsOf(channel, scenario)),
+    source.text,
+  );
+  const added = changed.filter(({ name }) => !expected.has(name));
+  return added.length === 0
+    ? text
+    : addEntries(text, added.map(({ name, lines }) => [name, lines]), "expect");
+}
+
+/** Returns the lines to come: one takes the place of a line before it that is missing. */
+function elementsOf(
+  { name, differences, sent }: RehearsedChannel,
+  { expected, startMs, timeZone: zone }: Scenario,
+): readonly ListElement[] {
+  const elements: ListElement[] = [];
+  let missing: number[] = [];
+  let afterMs = Math.floor(startMs / MINUTE_MS) * MINUTE_MS;
+  for (const { sign, text, ...index } of differences) {
+    if (sign === "-") missing.push(index.expected);
+    else {
+      const atMs = sent[index.actual]?.atMs ?? afterMs;
+      // As it was written, unless that means another day after another line.
+      const written = sign === " " ? expected.get(name)?.[index.expected]?.line : undefined;
+      const timed = written === undefined ? null : splitTime(written, { afterMs, zone });
+      const isSame = timed !== null && timed.atMs <= atMs && atMs < timed.untilMs;
+      elements.push({
+        value: isSame && written !== undefined ? written : text,
+        at: sign === " " ? index.expected : missing.shift() ?? null,
+      });
+      if (sign === " ") missing = [];
+      afterMs = Math.floor(atMs / MINUTE_MS) * MINUTE_MS;
+    }
+  }
+  return elements;
 }

@@ -25,7 +25,7 @@ import type { CheckRecord, Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import { firstRun, nextRunAfter, withOverdue } from "../scheduler/next_run.ts";
 import { SuppressedChecks } from "../scheduler/suppressed_checks.ts";
-import { queueDueSummary } from "../outputs/summary/queue_summary.ts";
+import { queueDueSummary } from "../outputs/summary/gather_summary.ts";
 import { MINUTE_MS } from "../shared/time_units.ts";
 import { EarliestFirst, type Timed } from "../shared/earliest_first.ts";
 import { openStateRepository, type StateRepository } from "../state/state_repository.ts";

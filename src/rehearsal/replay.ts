@@ -8,7 +8,7 @@ import type { Silence } from "../domain/outbox.ts";
 import type { Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import { HOUR_MS, MINUTE_MS } from "../shared/time_units.ts";
-import { describeMessage } from "./message_text.ts";
+import { describeMessage } from "./scenario_text.ts";
 import type { Past } from "./past.ts";
 import { ACTIONS, describeBegun } from "./rehearse.ts";
 import { createRehearsalStore } from "./rehearsal_store.ts";

@@ -13,7 +13,7 @@ import {
 } from "../config/problem.ts";
 import { createSchemaReader, isObject } from "../config/schema_view.ts";
 import { absolutePath, type ConfigLocation, readSource } from "../config/source.ts";
-import { findStructureErrors, type Validator } from "../config/structure_errors.ts";
+import { findStructureErrors, type Validator } from "../config/schemas.ts";
 import { type JsonObject, type JsonValue, parseText } from "../config/syntax.ts";
 import type { Check } from "../domain/check.ts";
 import { combinedChecks } from "../domain/check.ts";
@@ -21,7 +21,7 @@ import { type Condition, CONDITIONS } from "../domain/condition.ts";
 import type { System } from "../domain/system.ts";
 import { matchesGlob } from "../shared/matches_glob.ts";
 import { HOUR_MS, MINUTE_MS } from "../shared/time_units.ts";
-import { parseStart, splitTime, timeAfter, type TimedText } from "./scenario_times.ts";
+import { parseStart, splitTime, timeAfter, type TimedText } from "./scenario_text.ts";
 
 /** A result of a check from a time on. */
 export interface ScriptedResult {

@@ -13,7 +13,7 @@ import {
   type QueuedNotification,
 } from "../domain/outbox.ts";
 import { MINUTE_MS } from "../shared/time_units.ts";
-import { describeNotification } from "./message_text.ts";
+import { describeNotification } from "./scenario_text.ts";
 import type { ReplayDifference, ReplayedMessage } from "./replay.ts";
 
 interface SentPast {

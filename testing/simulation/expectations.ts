@@ -1,6 +1,6 @@
 import type { Received } from "./receivers.ts";
 import { differences } from "../../src/rehearsal/rehearse.ts";
-import { clockText, splitTime as split, type TimedText } from "../../src/rehearsal/scenario_times.ts";
+import { clockText, splitTime as split, type TimedText } from "../../src/rehearsal/scenario_text.ts";
 
 /** Thrown for a scenario that is not valid in itself. */
 export class ScenarioError extends Error {

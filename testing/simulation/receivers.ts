@@ -2,7 +2,7 @@ import type { OutgoingMail } from "../../src/domain/mail.ts";
 import type { ProcessCommand } from "../../src/domain/processes.ts";
 import type { Answer, Host, ReceivedRequest } from "./network.ts";
 import { truncate } from "../../src/shared/text.ts";
-import { describeItems as describeShown } from "../../src/rehearsal/message_text.ts";
+import { describeItems as describeShown } from "../../src/rehearsal/scenario_text.ts";
 import type { World } from "./world.ts";
 
 /** A notification in the request of a webhook, or in the input of a command. */

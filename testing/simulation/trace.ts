@@ -1,4 +1,4 @@
-import { WEEKDAYS, zoned } from "../../src/rehearsal/scenario_times.ts";
+import { WEEKDAYS, zoned } from "../../src/rehearsal/scenario_text.ts";
 
 /** Something that happened. */
 export interface TraceEvent {

@@ -13,7 +13,7 @@ import { preloadProgram } from "./preload.ts";
 import type { Output, Program } from "./program.ts";
 import { Random } from "./random.ts";
 import { Timeline } from "./timeline.ts";
-import { parseStart } from "../../src/rehearsal/scenario_times.ts";
+import { parseStart } from "../../src/rehearsal/scenario_text.ts";
 import { formatTime, Trace } from "./trace.ts";
 
 export interface WorldOptions {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { protocolIn } from "../../src/checks/tcp_connect.ts";
 import { hostPortIn, nameFor, portSubject } from "../../src/checks/targets.ts";
-import { openSchema } from "../../src/config/profile_schemas.ts";
+import { openSchema } from "../../src/config/schemas.ts";
 import { readKinds } from "../../src/cli/open_config.ts";
 import type { CheckKind } from "../../src/domain/check.ts";
 import type { CheckTarget, TargetWord } from "../../src/domain/check_kind.ts";

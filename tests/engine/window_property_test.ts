@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import { isInWindow, nextWindow, openWindow } from "../../src/engine/maintenance_windows.ts";
-import { readTime } from "../../src/config/read_window.ts";
+import { readTime } from "../../src/config/window_rules.ts";
 import {
   type CalendarWindow,
   type MaintenanceWindow,

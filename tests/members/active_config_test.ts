@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
-import { activeConfig } from "../../src/members/active_config.ts";
+import { activeConfig } from "../../src/members/observer.ts";
 
 /** Members as `config/active`. */
 function members(text: string) {

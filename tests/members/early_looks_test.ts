@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { EarlyLooks } from "../../src/members/early_looks.ts";
+import { EarlyLooks } from "../../src/members/location_share.ts";
 
 /** Returns the checks that one member runs after it read the requests of another. */
 function received(reader: EarlyLooks, caller: EarlyLooks, nowMs: number, id = "1"): readonly string[] {

@@ -1,14 +1,13 @@
 /** No foreign text can become markup: what the template does, and that everything is made with it. */
 import assert from "node:assert/strict";
 import { statusOf } from "../../src/engine/check_status.ts";
-import { publicPage } from "../../src/outputs/html_report/public_report.ts";
-import { renderPublicRest, renderPublicTop } from "../../src/outputs/html_report/render_public_page.ts";
+import { publicPage, renderPublicRest, renderPublicTop } from "../../src/outputs/html_report/public_page.ts";
 import { renderReport } from "../../src/outputs/html_report/render_report.ts";
 import type { ReportSnapshot } from "../../src/outputs/html_report/snapshot.ts";
 import { renderBadge, renderFeed } from "../../src/outputs/http_endpoint/views.ts";
 import { joinMarkup, markup, markupLines } from "../../src/outputs/markup.ts";
 import { summarize } from "../../src/outputs/summary/summarize.ts";
-import { summaryHtml } from "../../src/outputs/summary/summary_html.ts";
+import { summaryHtml } from "../../src/outputs/summary/render_summary.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { changeOf, NOW_MS, queuedOf, recordOf, resultOf, silenceOf } from "../state/records.ts";
 import { testCheck } from "../support/checks.ts";

@@ -8,7 +8,7 @@ import {
   TARGETS,
 } from "../../scripts/compile.ts";
 import { openNewChecks, readAllOperands } from "../../src/cli/new_checks/read_operands.ts";
-import { openSchema } from "../../src/config/profile_schemas.ts";
+import { openSchema } from "../../src/config/schemas.ts";
 import { requiredPermissionsOf } from "../../src/permissions/required_permissions.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { testRows } from "../support/rows.ts";

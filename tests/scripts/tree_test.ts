@@ -52,8 +52,7 @@ Deno.test("raw_timer.ts alone uses the runtime's timers", () => {
   );
   // The page scripts run in browsers.
   assert.deepEqual(users, [
-    "src/outputs/html_report/old_page.ts",
-    "src/outputs/http_endpoint/live_script.ts",
+    "src/outputs/html_report/page_scripts.ts",
     "src/system/raw_timer.ts",
   ]);
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { campaign, testSeed } from "../../testing/seed.ts";
 import { simulate, type World } from "../../testing/simulation/mod.ts";
-import { describeNotification } from "../../src/rehearsal/message_text.ts";
+import { describeNotification } from "../../src/rehearsal/scenario_text.ts";
 import { messagesOf, play } from "../rehearsal/play.ts";
 import type { Receivers } from "../../testing/simulation/receivers.ts";
 import { type Hook, Installation } from "./installation.ts";

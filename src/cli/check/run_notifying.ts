@@ -96,7 +96,7 @@ function whatNext(event: DeliveryEvent): string {
 async function queueSummary({ config, printer, ...options }: WithNotifying): Promise<void> {
   const { summary: settings, checks } = config;
   if (settings === null) return;
-  const { queueDueSummary } = await import("../../outputs/summary/queue_summary.ts");
+  const { queueDueSummary } = await import("../../outputs/summary/gather_summary.ts");
   try {
     await queueDueSummary({ ...options, settings, checks });
   } catch (error) {
@@ -111,7 +111,7 @@ async function publishMetrics(
 ): Promise<void> {
   const { metrics, opentelemetry } = config;
   if (metrics === null && opentelemetry === null) return;
-  const { gatherMetrics } = await import("../../outputs/metrics/gather_metrics.ts");
+  const { gatherMetrics } = await import("../../outputs/metrics/publish_metrics.ts");
   const nowMs = system.clock.wallMs();
   const run = await repository.store.monitorRun();
   // Without pauses: nothing else is in progress.
@@ -129,7 +129,7 @@ async function publishMetrics(
     if (failure !== null) warn(failure, system);
   }
   if (opentelemetry?.metrics === true) {
-    const { exportMetrics } = await import("../../outputs/opentelemetry/export_metrics.ts");
+    const { exportMetrics } = await import("../../outputs/opentelemetry/export_otlp.ts");
     const { failure } = await exportMetrics(values, {
       ...{ settings: opentelemetry, system, version: VERSION, instance: settings.member },
       abort: new AbortController().signal,

@@ -154,7 +154,7 @@ async function startSpans({ opentelemetry }: OpenConfig): Promise<SpanQueue | nu
 
 async function sendSpans(spans: SpanQueue, { config, system, settings }: OnceOptions): Promise<void> {
   if (config.opentelemetry === null) return;
-  const { exportAllSpans } = await import("../../outputs/opentelemetry/export_spans.ts");
+  const { exportAllSpans } = await import("../../outputs/opentelemetry/export_otlp.ts");
   const failure = await exportAllSpans(spans, {
     ...{ settings: config.opentelemetry, system, version: VERSION, instance: settings.member },
     abort: new AbortController().signal,

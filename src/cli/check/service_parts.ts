@@ -29,13 +29,12 @@ import type { LoadedConfig } from "../../config/load.ts";
 import type { Check } from "../../domain/check.ts";
 import { startHeartbeat } from "../../outputs/heartbeat.ts";
 import { startReportPublisher } from "../../outputs/html_report/publish_report.ts";
-import { startEndpoint } from "../../outputs/http_endpoint/endpoint_switch.ts";
 import { ReportSender } from "../../outputs/report_sender.ts";
 import { AgentReports } from "../../scheduler/agent_reports.ts";
 import { LocalLocations } from "../../state/local_locations.ts";
 import { startMetricsPublisher } from "../../outputs/metrics/publish_metrics.ts";
 import { SpanQueue } from "../../outputs/opentelemetry/span_queue.ts";
-import { startOpenTelemetry } from "../../outputs/opentelemetry/opentelemetry_switch.ts";
+import { startEndpoint, startOpenTelemetry } from "../../outputs/optional_outputs.ts";
 import { SummarySchedule } from "../../outputs/summary/summary_schedule.ts";
 import { VERSION } from "../answer_at_once.ts";
 

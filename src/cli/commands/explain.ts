@@ -5,7 +5,7 @@ import {
   explainConfig,
   type ExplainedOrigin,
 } from "../../config/explain_check.ts";
-import { CheckSelectors } from "../../config/check_selectors.ts";
+import { CheckSelectors } from "../../config/named_references.ts";
 import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
 import { isEverything, type OpenConfig, openConfig, readSelection, selectChecks } from "../open_config.ts";

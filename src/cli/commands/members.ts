@@ -2,7 +2,7 @@ import { type Command, EXIT, OPTION } from "../command_definition.ts";
 import { counted, jsonDocument, printable } from "../../shared/text.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import { isLiveMember, type MemberStatus } from "../../domain/membership.ts";
-import { activeConfig } from "../../members/active_config.ts";
+import { activeConfig } from "../../members/observer.ts";
 import { hostOf, placesOf } from "../../members/rendezvous.ts";
 import { pad, textWidth } from "../../shared/wrap.ts";
 import { openKnownConfig } from "../known_config.ts";

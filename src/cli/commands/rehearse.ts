@@ -1,5 +1,6 @@
 import type { System } from "../../domain/system.ts";
 import {
+  expectedText,
   type Rehearsal,
   rehearse,
   type RehearsedChannel,
@@ -122,9 +123,8 @@ async function writeExpected(rehearsal: Rehearsal, system: System): Promise<void
   const { scenario: { source }, isAsExpected } = rehearsal;
   const { label, path, text } = source;
   if (!isAsExpected && path !== null) {
-    const { expectedText } = await import("../../rehearsal/expected_text.ts");
     const { rewriteText } = await import("../new_checks/add_checks.ts");
-    await rewriteText({ label, path, text }, expectedText(rehearsal), system);
+    await rewriteText({ label, path, text }, await expectedText(rehearsal), system);
   }
   system.stdout.write(`${printable(label)}: ${isAsExpected ? "unchanged" : "written"}\n`);
 }

@@ -1,4 +1,4 @@
-import { schemaText } from "../../config/profile_schemas.ts";
+import { schemaText } from "../../config/schemas.ts";
 import { type Command, EXIT } from "../command_definition.ts";
 import { readShape, SHAPE_OPTION } from "./validate.ts";
 

@@ -8,8 +8,7 @@ import {
   UsageError,
 } from "../command_definition.ts";
 import type { System } from "../../domain/system.ts";
-import type { Period } from "../../outputs/summary/outages.ts";
-import type { Summary } from "../../outputs/summary/summarize.ts";
+import type { Period, Summary } from "../../outputs/summary/summarize.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
 import { createYield } from "../../shared/deadline.ts";
 import { readDuration, readMonth } from "../read_times.ts";
@@ -18,9 +17,12 @@ import { monitorNotes } from "../monitor_status.ts";
 import { jsonDocument, printable } from "../../shared/text.ts";
 import { isEverything, type OpenConfig, openConfig, readSelection, selectChecks } from "../open_config.ts";
 import { dropOtherPermissions, permissionsOfConfig } from "../config_permissions.ts";
-import { summaryFields, summaryNotification } from "../../outputs/summary/summary_json.ts";
-import { summaryHtml } from "../../outputs/summary/summary_html.ts";
-import { summaryText } from "../../outputs/summary/summary_sections.ts";
+import {
+  summaryFields,
+  summaryHtml,
+  summaryNotification,
+  summaryText,
+} from "../../outputs/summary/render_summary.ts";
 import { messageOf, sendEach } from "../send_now.ts";
 
 const FORMATS = ["text", "html", "json"] as const;
@@ -133,6 +135,6 @@ async function readPeriod(
   if (lastMs !== null) return { sinceMs: nowMs - lastMs, untilMs: nowMs };
   const settings = config?.summary ?? null;
   if (settings === null) return { sinceMs: nowMs - 7 * DAY_MS, untilMs: nowMs };
-  const { periodUntil } = await import("../../outputs/summary/outages.ts");
+  const { periodUntil } = await import("../../outputs/summary/gather_summary.ts");
   return periodUntil(settings, nowMs);
 }

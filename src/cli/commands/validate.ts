@@ -9,7 +9,7 @@ import {
   UsageError,
 } from "../command_definition.ts";
 import { counted, printable } from "../../shared/text.ts";
-import type { Shape } from "../../config/profile_schemas.ts";
+import type { Shape } from "../../config/schemas.ts";
 import { renderProblems } from "../diagnostics.ts";
 import { ConfigError } from "../../config/problem.ts";
 import { type OpenConfig, openConfig } from "../open_config.ts";

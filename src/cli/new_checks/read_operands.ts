@@ -1,6 +1,6 @@
 import { nameFor } from "../../checks/targets.ts";
-import { meantWord } from "../../config/foreign_keys.ts";
-import { openSchema } from "../../config/profile_schemas.ts";
+import { meantWord } from "../../config/explain_structure.ts";
+import { openSchema } from "../../config/schemas.ts";
 import { pathFromHere } from "../../config/source.ts";
 import { isObject, type SchemaReader, type SchemaView } from "../../config/schema_view.ts";
 import type { JsonObject, JsonValue } from "../../config/syntax.ts";

@@ -11,7 +11,7 @@ import { describeFoundCause } from "../present_causes.ts";
 import { headingOf, renderFilterLink, TEXT_MAX } from "./render_check.ts";
 import { STROKE_CLASSES } from "./strips.ts";
 import { DAYS_SHOWN, isUnconfirmed, notOk, type PageCheck, type ReportSnapshot } from "./snapshot.ts";
-import { FILE_SCRIPT_SOURCE, OLD_CLASS, OLD_ICON } from "./old_page.ts";
+import { FILE_SCRIPT_SOURCE, OLD_CLASS, OLD_ICON } from "./page_scripts.ts";
 import { STYLE } from "./style.ts";
 
 export function countText(number: number): string {

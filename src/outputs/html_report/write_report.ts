@@ -1,8 +1,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import { createYield } from "../../shared/deadline.ts";
-import { isPublicCheck, publicPage } from "./public_report.ts";
+import { isPublicCheck, publicPage, renderPublicRest, renderPublicTop } from "./public_page.ts";
 import { type PageHistories, type PagePiece, type PageRow, type PageRows, pieceText } from "./page_rows.ts";
-import { renderPublicRest, renderPublicTop } from "./render_public_page.ts";
 import { mostDetailed, renderRest, renderTop } from "./render_report.ts";
 import type { Markup } from "../markup.ts";
 import {

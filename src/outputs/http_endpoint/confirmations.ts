@@ -13,9 +13,8 @@ import { isSameSecret } from "../../shared/hash.ts";
 import { timeText } from "../../shared/local_time.ts";
 import { quote } from "../../shared/text.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
-import { renderConfirmation } from "../html_report/render_sign_in.ts";
+import { renderConfirmation, respondPage } from "./sign_in.ts";
 import { respondText } from "./check_ins.ts";
-import { respondPage } from "./sign_in.ts";
 
 interface ConfirmationOptions {
   readonly system: Pick<System, "clock">;

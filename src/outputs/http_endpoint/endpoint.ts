@@ -25,11 +25,10 @@ import { describeAction } from "../outbox_status.ts";
 import { quote } from "../../shared/text.ts";
 import { SIGN_OUT } from "../html_report/render_actions.ts";
 import type { PageForms } from "../html_report/snapshot.ts";
-import { AttemptLimits, isOwnForm, readForm, type Session } from "./sessions.ts";
+import { AttemptLimits, isOwnForm, PageHoles, readForm, type Session } from "./sessions.ts";
 import { takeAction } from "./page_actions.ts";
-import { PageHoles } from "./page_holes.ts";
 import { decodeName, pageOf, SignIn, type SignInConfig } from "./sign_in.ts";
-import { LIVE_SCRIPT } from "./live_script.ts";
+import { LIVE_SCRIPT } from "../html_report/page_scripts.ts";
 import { type EndpointConfig, type EndpointSources, Views } from "./views.ts";
 import { type Render, RenderCache, type RenderedPart, TooManyTextsError } from "./render_cache.ts";
 
@@ -70,14 +69,14 @@ export class Endpoint {
     const isMoved = this.#server === null || next.listen.address !== this.#adopted.listen.address;
     const adopted = await prepare(next, this.#sources, this.#holes);
     // The old address may be open to others only because of the old token.
-    if (isMoved) await this.close();
+    if (isMoved) await this.end();
     this.#adopted = adopted;
     this.#signIn.adopt(signInOf(adopted));
     this.#cache.clear();
     if (isMoved) await this.#listen();
   }
 
-  async close(): Promise<void> {
+  async end(): Promise<void> {
     await this.#server?.close();
     this.#server = null;
   }

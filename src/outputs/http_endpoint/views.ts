@@ -17,7 +17,7 @@ import type { LoadedConfig } from "../../config/load.ts";
 import { allChanges, readServices } from "../../state/read_store.ts";
 import { NO_FILTER, type PageFilter } from "../html_report/page_filter.ts";
 import { type PageFacts, pageFacts, type PageForms, type PageWhy } from "../html_report/snapshot.ts";
-import { publicChange, publicChecks, publicStatus } from "../html_report/public_report.ts";
+import { publicChange, publicChecks, publicStatus } from "../html_report/public_page.ts";
 import { PageHistories, type PagePiece, PageRows } from "../html_report/page_rows.ts";
 import { pagePieces } from "../html_report/write_report.ts";
 import { causesIn, type FoundCause } from "../../engine/causes.ts";
@@ -124,7 +124,7 @@ export class Views {
   async #ownOf(check: Check): Promise<Pick<PageFacts, "why" | "channels" | "objective">> {
     // Only the page of one check needs these modules.
     const [{ describeChannels }, { describeObjective }] = await Promise.all([
-      import("../why/describe_filters.ts"),
+      import("../why/describe_why.ts"),
       import("../summary/objectives.ts"),
     ]);
     const objective = await this.#objectiveOf(check);

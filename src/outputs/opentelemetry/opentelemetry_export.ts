@@ -4,8 +4,7 @@ import type { Log, System } from "../../domain/system.ts";
 import { endsWithin } from "../../shared/deadline.ts";
 import { counted } from "../../shared/text.ts";
 import type { MetricValues } from "../metrics/render_metrics.ts";
-import { exportMetrics, type ExportOptions } from "./export_metrics.ts";
-import { exportSpans, SPANS_AT_A_TIME } from "./export_spans.ts";
+import { exportMetrics, type ExportOptions, exportSpans, SPANS_AT_A_TIME } from "./export_otlp.ts";
 import type { SpanQueue } from "./span_queue.ts";
 
 interface ExportConfig extends Pick<LoadedConfig, "redact"> {

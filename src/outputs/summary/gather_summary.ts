@@ -5,9 +5,24 @@ import type { ConditionCounts } from "../../domain/condition.ts";
 import type { CheckRecord, ConditionChange, RollupSum, Store } from "../../domain/store.ts";
 import { asObserved, lastedIn, observedUntil } from "../../state/availability.ts";
 import { NO_RUNS } from "../../shared/duration_histogram.ts";
-import type { ShortChange } from "./outages.ts";
+import {
+  type CheckHistory,
+  type Period,
+  type RunSums,
+  type ShortChange,
+  summarize,
+  type Summary,
+  type SummaryInput,
+} from "./summarize.ts";
 import { readObjectives } from "./read_objectives.ts";
-import { type CheckHistory, type RunSums, summarize, type Summary, type SummaryInput } from "./summarize.ts";
+import type { Sender } from "../../engine/sender.ts";
+import type { SharedState } from "../../domain/membership.ts";
+import type { SummarySettings } from "../../domain/channel.ts";
+import type { System } from "../../domain/system.ts";
+import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
+import { createYield } from "../../shared/deadline.ts";
+import type { StateRepository } from "../../state/state_repository.ts";
+import { summaryNotification } from "./render_summary.ts";
 
 const CHECKS_AT_A_TIME = 50;
 const CHANGES_MAX = 1000;
@@ -154,4 +169,104 @@ async function readChanges(
 
 function withoutTrace({ trace: _, ...change }: ConditionChange): ShortChange {
   return change;
+}
+
+export interface QueueSummaryOptions {
+  readonly settings: SummarySettings;
+  /** All checks of the config. */
+  readonly checks: readonly Check[];
+  readonly repository: StateRepository;
+  /** The state, if several processes share it. */
+  readonly shared: SharedState | null;
+  readonly sender: Pick<Sender, "queuedSummary" | "send">;
+  readonly system: Pick<System, "clock" | "hostName" | "randomId">;
+}
+
+/**
+ * Queues the summary of the last scheduled time, unless it was queued. After a downtime that is one summary, however many
+ * were missed; with a new schedule, the first one comes at its next time.
+ *
+ * @throws {StoreError} If the state can't be read or written; a further call queues it.
+ */
+export async function queueDueSummary(options: QueueSummaryOptions): Promise<void> {
+  const { settings, repository, system, sender } = options;
+  const { times } = settings;
+  const { store } = repository;
+  const nowMs = system.clock.wallMs();
+  const schedule = `${times.expression} ${times.timeZone}`;
+  const last = await store.queuedSummary();
+  // Far ahead: the clock was set back since. The clocks of several members differ by less.
+  if (last === null || last.schedule !== schedule || last.scheduledMs - nowMs > DAY_MS) {
+    await store.queueSummary({ schedule, scheduledMs: nowMs }, last, []);
+    return;
+  }
+  if (times.after(last.scheduledMs) > nowMs) return;
+  const scheduledMs = lastTime(times, nowMs);
+  if (scheduledMs === null || scheduledMs <= last.scheduledMs) return;
+  await repository.flush();
+  const summary = await readSummary(options, periodOf(settings, scheduledMs));
+  const queued = sender.queuedSummary(
+    summaryNotification(summary, {
+      // Not derived from the time: another installation may have the same schedule and receivers.
+      id: `summary-${system.randomId()}`,
+      nowMs,
+      nextAtMs: times.after(scheduledMs),
+    }),
+  );
+  if (await store.queueSummary({ schedule, scheduledMs }, last, queued)) sender.send(queued);
+}
+
+async function readSummary(
+  { settings: { times, tags }, checks, repository, shared, system }: QueueSummaryOptions,
+  period: Period,
+): Promise<Summary> {
+  const { clock } = system;
+  const nowMs = clock.wallMs();
+  // Those that other members run.
+  const others = await shared?.store.readOthers(checks.map(({ name }) => name)) ?? [];
+  const byName = new Map(others.map((record) => [record.name, record]));
+  return await gatherSummary({
+    ...period,
+    store: repository.store,
+    checks,
+    tags,
+    recordOf: (name) => byName.get(name) ?? repository.recordOf(name, nowMs),
+    nowMs,
+    timeZone: times.timeZone,
+    hostName: system.hostName(),
+    pause: createYield(clock),
+  });
+}
+
+type Times = SummarySettings["times"];
+
+/** Times that come once in 28 years are found, 29 February on a certain weekday among them. */
+const SEARCHED_MS = 2 ** 18 * HOUR_MS;
+
+/** Returns the last time of an expression that is not later than another; `null`: none in many years. */
+export function lastTime(times: Times, untilMs: number): number | null {
+  for (let backMs = HOUR_MS; backMs <= SEARCHED_MS; backMs *= 2) {
+    let last: number | null = null;
+    for (let atMs = times.after(untilMs - backMs); atMs <= untilMs; atMs = times.after(atMs)) last = atMs;
+    if (last !== null) return last;
+  }
+  return null;
+}
+
+/**
+ * Returns the period of the summary of a scheduled time: the configured one, by default since the scheduled time before.
+ * A week with a DST change counts as one week, so that no hour is left out or counted twice.
+ */
+export function periodOf({ times, periodMs }: SummarySettings, scheduledMs: number): Period {
+  const beforeMs = lastTime(times, scheduledMs - 1);
+  if (periodMs === undefined) return { sinceMs: beforeMs ?? scheduledMs - 7 * DAY_MS, untilMs: scheduledMs };
+  const sinceMs = scheduledMs - periodMs;
+  const isChange = beforeMs !== null && periodMs >= DAY_MS && Math.abs(beforeMs - sinceMs) <= HOUR_MS;
+  return { sinceMs: isChange ? beforeMs : sinceMs, untilMs: scheduledMs };
+}
+
+/** Returns the period of a summary that is made at any time: as long as that of the last scheduled one. */
+export function periodUntil(settings: SummarySettings, nowMs: number): Period {
+  const { sinceMs, untilMs } = periodOf(settings, lastTime(settings.times, nowMs) ?? nowMs);
+  return { sinceMs: nowMs - (untilMs - sinceMs), untilMs: nowMs };
 }

@@ -1,14 +1,18 @@
 /** Creates a summary of the stored history. Pure. */
 import type { KnownCondition, SentRehearsal } from "../../domain/check_kind.ts";
-import type { ConditionCounts } from "../../domain/condition.ts";
+import {
+  type Condition,
+  type ConditionCounts,
+  highestSeverity,
+  type ShownCondition,
+} from "../../domain/condition.ts";
 import { downMsOf, type ObjectiveResult } from "./objectives.ts";
 import type { Cause, LoggedDelivery, QueuedNotification } from "../../domain/outbox.ts";
-import type { RollupSum } from "../../domain/store.ts";
+import type { CheckRecord, ConditionChange, RollupSum } from "../../domain/store.ts";
 import type { MonitorStatus } from "../json/monitor_fields.ts";
 import { percentilesOf } from "../../shared/duration_histogram.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { availabilityOf } from "../../state/availability.ts";
-import { type ChangeHistory, outagesOf, type OutageSpan, type Period } from "./outages.ts";
 
 /** The first items of a list, at most 100, and how many there are. */
 export interface Bounded<T> {
@@ -264,4 +268,88 @@ function undeliveredOf(queued: readonly QueuedNotification[], sinceMs: number) {
     const dropped = rows.filter(({ state }) => state === "dropped").length;
     return { channel, dropped, pending: rows.length - dropped, reason: rows.at(-1)?.lastFailure ?? "" };
   });
+}
+
+/** A change without its trace, which is much longer than the rest. */
+export type ShortChange = Omit<ConditionChange, "trace">;
+
+/** The changes of a check, as far as they decide about a period. */
+interface ChangeHistory {
+  /** The present record; `null`: the check never ran. */
+  readonly record: CheckRecord | null;
+  /** The changes after the begin of the period, later ones included; the newest first. */
+  readonly changes: readonly ShortChange[];
+  /** The last change before; `null`: none is known. */
+  readonly earlier: ShortChange | null;
+}
+
+/** A period: times later than its begin, up to its end. */
+export interface Period {
+  readonly sinceMs: number;
+  readonly untilMs: number;
+}
+
+/** Returns whether a confirmed condition is downtime: a warning is none, and `unknown` is no uptime. */
+function isDown(condition: ShownCondition): condition is "critical" | "unknown" {
+  return condition === "critical" || condition === "unknown";
+}
+
+/** A time without interruption in which a check was down: confirmed as `critical` or `unknown`. */
+interface OutageSpan {
+  /** The highest severity in it. */
+  readonly condition: Condition;
+  /** May be before the period. */
+  readonly fromMs: number;
+  /** When it recovered, when it was last observed, or the end of the period. */
+  readonly toMs: number;
+  /** How it is at the end of the period; `unobserved`: the check is overdue then. */
+  readonly end: "recovered" | "still_down" | "unobserved";
+  /** Of the result that began it; one line, may be empty. */
+  readonly output: string;
+}
+
+/** Returns the outages of a check in a period, the oldest first. */
+export function outagesOf(history: ChangeHistory, { sinceMs, untilMs }: Period): readonly OutageSpan[] {
+  const outages: OutageSpan[] = [];
+  const first = stateAtBegin(history, sinceMs);
+  let open = isDown(first.to) ? toOutage({ ...first, to: first.to }) : null;
+  for (const change of history.changes.toReversed()) {
+    if (change.atMs > untilMs) break;
+    if (!isDown(change.to)) {
+      if (open !== null) outages.push({ ...open, toMs: change.atMs });
+      open = null;
+    } else {
+      open = open === null
+        ? toOutage(change)
+        : { ...open, condition: highestSeverity([open.condition, change.to]) };
+    }
+  }
+  if (open === null) return outages;
+  const observedMs = lastObservedMs(history, untilMs);
+  if (observedMs === null) return [...outages, { ...open, toMs: untilMs, end: "still_down" }];
+  const toMs = Math.max(open.fromMs, observedMs);
+  return toMs <= sinceMs ? outages : [...outages, { ...open, toMs, end: "unobserved" }];
+}
+
+/** Returns when a check that is overdue by a time was last observed; `null`: it is not overdue. */
+function lastObservedMs({ record }: ChangeHistory, timeMs: number): number | null {
+  const overdueAtMs = record?.overdueAtMs ?? Infinity;
+  return timeMs > overdueAtMs ? record?.condition.observedAtMs ?? null : null;
+}
+
+/** Returns the change that led to the condition at the begin. */
+function stateAtBegin(
+  { record, changes, earlier }: ChangeHistory,
+  sinceMs: number,
+): Pick<ShortChange, "atMs" | "output"> & { readonly to: ShownCondition } {
+  if (earlier !== null) return earlier;
+  const next = changes.at(-1);
+  if (next !== undefined) return { atMs: sinceMs, to: next.from, output: "" };
+  if (record === null) return { atMs: sinceMs, to: "pending", output: "" };
+  const { confirmed, confirmedSinceMs } = record.condition;
+  return { atMs: confirmedSinceMs ?? sinceMs, to: confirmed ?? "pending", output: record.last?.output ?? "" };
+}
+
+function toOutage({ atMs, to, output }: Pick<ShortChange, "atMs" | "to" | "output">): OutageSpan {
+  return { condition: to, fromMs: atMs, toMs: atMs, end: "recovered", output };
 }

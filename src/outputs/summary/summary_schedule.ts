@@ -2,7 +2,7 @@ import type { LoadedConfig } from "../../config/load.ts";
 import { StoreError } from "../../domain/store.ts";
 import type { Log } from "../../domain/system.ts";
 import { MINUTE_MS } from "../../shared/time_units.ts";
-import type { QueueSummaryOptions } from "./queue_summary.ts";
+import type { QueueSummaryOptions } from "./gather_summary.ts";
 
 type SummaryConfig = Pick<LoadedConfig, "summary" | "checks">;
 
@@ -59,7 +59,7 @@ export class SummarySchedule {
     if (settings === null || this.#hasEnded) return;
     if (isHere()) {
       try {
-        const { queueDueSummary } = await import("./queue_summary.ts");
+        const { queueDueSummary } = await import("./gather_summary.ts");
         await queueDueSummary({ ...this.#options, settings, checks });
         this.#isFailing = false;
       } catch (error) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { CheckStatus } from "../../../src/engine/check_status.ts";
 import { groupChecks, type PageCheck } from "../../../src/outputs/html_report/snapshot.ts";
-import { publicChecks, publicStatus } from "../../../src/outputs/html_report/public_report.ts";
+import { publicChecks, publicStatus } from "../../../src/outputs/html_report/public_page.ts";
 import { recordOf, resultOf, silenceOf } from "../../state/records.ts";
 import { testCheck } from "../../support/checks.ts";
 import { PAGE_STATES, shown, writeState } from "../../page/states.ts";

@@ -84,6 +84,6 @@ Deno.test(
     const config = await load(withCheck({ kind: "test", parameters: {} }));
     await endpoint.adopt({ config, listen: { ...listen, token: "other", public: ["shop"] } });
     assert.deepEqual(await served("/"), [200, null, false]);
-    await endpoint.close();
+    await endpoint.end();
   },
 );

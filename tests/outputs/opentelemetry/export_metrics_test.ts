@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { FAMILIES, metricType } from "../../../src/outputs/metrics/families.ts";
 import { type MetricValues, renderMetrics } from "../../../src/outputs/metrics/render_metrics.ts";
-import { type ExportEnd, exportMetrics } from "../../../src/outputs/opentelemetry/export_metrics.ts";
-import { startOpenTelemetry } from "../../../src/outputs/opentelemetry/opentelemetry_switch.ts";
+import { type ExportEnd, exportMetrics } from "../../../src/outputs/opentelemetry/export_otlp.ts";
+import { startOpenTelemetry } from "../../../src/outputs/optional_outputs.ts";
 import { SpanQueue } from "../../../src/outputs/opentelemetry/span_queue.ts";
 import type { IncomingResponse, OutgoingRequest } from "../../../src/domain/requests.ts";
 import { HOSTILE_NAMES } from "../../../testing/hostile_configs.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type OtlpOutcome, sendOtlp } from "../../../src/outputs/opentelemetry/send_otlp.ts";
+import { type OtlpOutcome, sendOtlp } from "../../../src/outputs/opentelemetry/otlp.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { inTime } from "../../life/in_time.ts";

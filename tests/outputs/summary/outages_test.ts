@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "../../support/property.ts";
 import { type Condition, CONDITIONS, severity } from "../../../src/domain/condition.ts";
 import type { ConditionChange } from "../../../src/domain/store.ts";
-import { outagesOf } from "../../../src/outputs/summary/outages.ts";
+import { outagesOf } from "../../../src/outputs/summary/summarize.ts";
 import { changeOf, recordOf } from "../../state/records.ts";
 
 interface Traced {

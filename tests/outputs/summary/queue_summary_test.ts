@@ -3,7 +3,7 @@ import { createCronReader } from "../../../src/config/cron_times.ts";
 import type { Notification, QueuedNotification } from "../../../src/domain/outbox.ts";
 import type { Store } from "../../../src/domain/store.ts";
 import type { SummarySettings } from "../../../src/domain/channel.ts";
-import { queueDueSummary } from "../../../src/outputs/summary/queue_summary.ts";
+import { queueDueSummary } from "../../../src/outputs/summary/gather_summary.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/shared/time_units.ts";
 import { openStateRepository } from "../../../src/state/state_repository.ts";
 import { openInMemoryStore } from "../../../src/state/sqlite/sqlite_store.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "../../support/property.ts";
 import { type CheckHistory, summarize, type SummaryInput } from "../../../src/outputs/summary/summarize.ts";
-import { sentenceOf, summaryText } from "../../../src/outputs/summary/summary_sections.ts";
+import { sentenceOf, summaryText } from "../../../src/outputs/summary/render_summary.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/shared/time_units.ts";
 import { changeOf, NOW_MS, queuedOf, recordOf, resultOf } from "../../state/records.ts";
 import { historyOf, NO_TIME, objectiveOf, runSums, WEEK } from "./histories.ts";

@@ -3,7 +3,7 @@ import fc from "../../support/property.ts";
 import { createCronReader } from "../../../src/config/cron_times.ts";
 import type { CronTimes } from "../../../src/domain/schedule.ts";
 import type { SummarySettings } from "../../../src/domain/channel.ts";
-import { lastTime, periodOf, periodUntil } from "../../../src/outputs/summary/outages.ts";
+import { lastTime, periodOf, periodUntil } from "../../../src/outputs/summary/gather_summary.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/shared/time_units.ts";
 
 const createCronTimes = createCronReader();

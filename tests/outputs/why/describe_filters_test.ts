@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describeFilters } from "../../../src/outputs/why/describe_filters.ts";
+import { describeFilters } from "../../../src/outputs/why/describe_why.ts";
 import { type Rows, testRows } from "../../support/rows.ts";
 
 const DAY = { fromMinute: 8 * 60, toMinute: 18 * 60 + 30, timeZone: "Europe/Berlin" };

@@ -1,21 +1,27 @@
-/** A summary in words: its first sentence and its sections, for plain text and HTML alike. */
-import { describeObjective } from "./objectives.ts";
+/** A summary for its readers: in words, as plain text and HTML, and as JSON. Pure. */
+import { describeObjective, objectiveFields } from "./objectives.ts";
 import { cleanLine } from "../../channels/clean_text.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
 import { percent } from "../../state/availability.ts";
-import { createPlainTime, type PlainTime } from "../markup.ts";
+import { createPlainTime, joinMarkup, type Markup, markup, type PlainTime } from "../markup.ts";
 import {
   type Bounded,
   type CheckAvailability,
   isMissed,
   type NamedCheck,
+  nameOf,
   type Outage,
   type SlowCheck,
   type Summary,
   type Undelivered,
   WHOLE_SHARE,
 } from "./summarize.ts";
+import { truncate } from "../../shared/text.ts";
+import { isoTime, isoTimeOrNull, roundedMs, roundedMsOrNull } from "../../shared/json_values.ts";
+import { monitorFields } from "../json/monitor_fields.ts";
+import { type Notification, PLAIN_NOTIFICATION } from "../../domain/outbox.ts";
+import { SUMMARY_NAME } from "../../domain/channel.ts";
 
 /** A part of a summary. All texts are one line each, without control characters. */
 export interface Section {
@@ -98,7 +104,7 @@ export function describePeriod({ sinceMs, untilMs, timeZone }: Summary): string 
   return `${time(sinceMs)} to ${time(untilMs)} (${timeZone})`;
 }
 
-export function sectionsOf(summary: Summary): readonly Section[] {
+function sectionsOf(summary: Summary): readonly Section[] {
   const { outages, jobs, availability, slowest, flapping, certificates, rehearsals } = summary;
   const { stale, withoutData, removed, undelivered } = summary;
   const time = createPlainTime(summary.timeZone);
@@ -231,4 +237,169 @@ export function summaryText(summary: Summary): string {
     ...more === "" ? [] : [`- ${more}`],
   ]);
   return [...head, ...lines].map((line) => `${line}\n`).join("");
+}
+
+// A summary as HTML for email. Programs for email drop style sheets and scripts and load no images, so styles are
+// inline. No text or background color is set: each program chooses both for light and dark mode, and the marks are
+// visible on either.
+
+const LENGTH_MAX = 1000;
+const RED = "#e5484d";
+const GREEN = "#30a46c";
+const GRAY = "#8b8d98";
+
+const BODY =
+  markup`margin:0;padding:16px;font:15px/1.5 system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif`;
+const CELL = "padding:4px 12px 4px 0;vertical-align:top;text-align:left;overflow-wrap:anywhere";
+
+export function summaryHtml(summary: Summary): Markup {
+  const sentence = sentenceOf(summary);
+  const { checks, downChecks, missedObjectives, pendingChecks, unknownChecks, withoutData } = summary;
+  const isKnown = checks > 0 && pendingChecks + unknownChecks + withoutData.count === 0;
+  const color = downChecks + missedObjectives > 0 ? RED : isKnown ? GREEN : GRAY;
+  return markup`<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,"><title>${
+    cut(sentence)
+  }</title></head>
+<body style="${BODY}"><div role="main" style="max-width:720px;margin:0 auto">
+<h1 style="margin:0 0 8px;padding-left:12px;border-left:6px solid ${color};font-size:19px;font-weight:600">${
+    cut(sentence)
+  }.</h1>
+<p style="margin:0 0 16px;font-size:13px;opacity:.75">${cut(describePeriod(summary))}<br>${
+    cut(`Host: ${summary.hostName}`)
+  }${summary.notes.map((note) => markup`<br>${cut(note)}`)}</p>
+${joinMarkup(sectionsOf(summary).map(sectionHtml), markup`\n`)}
+</div></body></html>
+`;
+}
+
+function sectionHtml({ title, items, more }: Section): Markup {
+  const rows = items.map(({ name, facts, isBad }) =>
+    markup`<tr><th scope="row" style="${CELL};width:34%;font-weight:600;padding-left:8px;border-left:4px solid ${
+      isBad ? RED : GRAY
+    }">${cut(name)}</th><td style="${CELL}">${cut(facts)}</td></tr>`
+  );
+  const rest = more === "" ? "" : markup`<tr><td colspan="2" style="${CELL}">${cut(more)}</td></tr>`;
+  return markup`<h2 style="margin:20px 0 4px;font-size:15px;border-bottom:1px solid ${GRAY}">${
+    cut(title)
+  }</h2>
+<table style="width:100%;border-collapse:separate;border-spacing:0 2px;table-layout:fixed">${
+    joinMarkup(rows, markup`\n`)
+  }${rest}</table>`;
+}
+
+function cut(text: string): string {
+  return truncate(text, LENGTH_MAX);
+}
+
+/** The fields of a summary in JSON; fields are only ever added. */
+export function summaryFields(summary: Summary): Readonly<Record<string, unknown>> {
+  const { availability, slowest, flapping, certificates, stale, withoutData, removed, undelivered } = summary;
+  return {
+    from: isoTime(summary.sinceMs),
+    until: isoTime(summary.untilMs),
+    time_zone: summary.timeZone,
+    host: summary.hostName,
+    sentence: sentenceOf(summary),
+    checks: summary.checks,
+    checks_down: summary.downChecks,
+    checks_still_down: summary.stillDown,
+    checks_with_warnings: summary.warningChecks,
+    checks_pending: summary.pendingChecks,
+    checks_unknown: summary.unknownChecks,
+    down_ms: Math.round(summary.downMs),
+    observed_ms: Math.round(summary.observedMs),
+    objectives: summary.objectives,
+    objectives_missed: summary.missedObjectives,
+    outages: list(summary.outages, outageFields),
+    jobs: list(summary.jobs, outageFields),
+    causes: list(summary.causes, ({ text, checks, sinceMs }) => ({ text, checks, since: isoTime(sinceMs) })),
+    availability: list(availability, (item) => ({
+      ...nameOf(item),
+      availability: item.availability,
+      down_ms: Math.round(item.downMs),
+      observed_ms: Math.round(item.observedMs),
+      objective: item.objective === null ? null : objectiveFields(item.objective),
+    })),
+    slowest: slowest.map((item) => ({
+      ...nameOf(item),
+      mean_ms: roundedMs(item.meanMs),
+      p50_ms: roundedMsOrNull(item.percentiles?.p50),
+      p95_ms: roundedMsOrNull(item.percentiles?.p95),
+      p99_ms: roundedMsOrNull(item.percentiles?.p99),
+      max_ms: roundedMs(item.maxMs),
+      previous_mean_ms: roundedMsOrNull(item.previousMeanMs),
+      previous_p95_ms: roundedMsOrNull(item.previousP95Ms),
+    })),
+    flapping: list(flapping, (item) => ({
+      ...nameOf(item),
+      changes: item.changes,
+      flapping: item.isFlapping,
+    })),
+    certificates: list(certificates, (item) => ({ ...nameOf(item), expires_at: isoTime(item.expiresAtMs) })),
+    rehearsals: list(summary.rehearsals, ({ provenAtMs, isProven, ...item }) => ({
+      ...nameOf(item),
+      last_proven_at: isoTimeOrNull(provenAtMs),
+      proven: isProven,
+    })),
+    unknown: list(stale, (item) => ({ ...nameOf(item), state: item.state, reason: item.reason })),
+    without_data: list(withoutData, (item) => ({ ...nameOf(item), runs: item.runs, reason: item.reason })),
+    not_in_config: list(removed, ({ name, lastRunAtMs }) => ({
+      name,
+      last_run_at: isoTimeOrNull(lastRunAtMs),
+    })),
+    undelivered: list(undelivered, (item) => ({ ...item })),
+    monitor: monitorFields(summary.monitor),
+    notes: summary.notes,
+  };
+}
+
+function list<T>({ items, count }: Bounded<T>, toFields: (item: T) => object): object {
+  return { count, items: items.map(toFields) };
+}
+
+function outageFields(outage: Outage): object {
+  return {
+    ...nameOf(outage),
+    condition: outage.condition,
+    from: isoTime(outage.fromMs),
+    to: outage.end === "recovered" ? isoTime(outage.toMs) : null,
+    end: outage.end,
+    duration_ms: Math.round(outage.toMs - outage.fromMs),
+    has_gap: outage.hasGap,
+    output: outage.output,
+  };
+}
+
+interface NotificationOptions {
+  /** Letters, digits and `-`. */
+  readonly id: string;
+  /** Wall time, milliseconds since 1970; so is the other time. */
+  readonly nowMs: number;
+  /** When the next one is scheduled. */
+  readonly nextAtMs: number;
+}
+
+/** Returns a summary as a notification: its sentence is the output, its text the detail. */
+export function summaryNotification(
+  summary: Summary,
+  { id, nowMs, nextAtMs }: NotificationOptions,
+): Notification {
+  return {
+    ...PLAIN_NOTIFICATION,
+    id,
+    check: SUMMARY_NAME,
+    title: "Summary",
+    event: "summary",
+    condition: "ok",
+    output: sentenceOf(summary),
+    detail: summaryText(summary),
+    problemBeganAtMs: summary.sinceMs,
+    decidedAtMs: nowMs,
+    occurrences: 0,
+    nextRunAtMs: nextAtMs,
+    hostName: summary.hostName,
+    summary: { html: summaryHtml(summary).toString(), json: JSON.stringify(summaryFields(summary)) },
+  };
 }
