@@ -4,7 +4,6 @@
  */
 export function wrap(text: string, columns: number): readonly string[] {
   if (textWidth(text) <= columns) return [text];
-  const measure = createMeasure();
   const lines: string[] = [];
   let line = "";
   let lineColumns = 0;
@@ -14,17 +13,17 @@ export function wrap(text: string, columns: number): readonly string[] {
     lineColumns = 0;
   };
   const append = (piece: string) => {
-    const pieceColumns = measure(piece);
+    const pieceColumns = textWidth(piece);
     if (lineColumns + pieceColumns > columns) flush();
     line += piece;
     lineColumns += pieceColumns;
   };
   for (const word of words(text)) {
-    const wordColumns = measure(word);
+    const wordColumns = textWidth(word);
     const isGap = word.startsWith(" ");
     if (isGap && (lineColumns + wordColumns > columns || (line === "" && lines.length > 0))) flush();
     else if (wordColumns <= columns) append(word);
-    else for (const piece of pieces(word, { columns, measure })) append(piece);
+    else for (const piece of pieces(word, columns)) append(piece);
   }
   flush();
   return lines.length > 0 ? lines : [""];
@@ -33,22 +32,6 @@ export function wrap(text: string, columns: number): readonly string[] {
 /** Fills a text with spaces to a width; a wider one stays as it is. */
 export function pad(text: string, columns: number): string {
   return text + " ".repeat(Math.max(0, columns - textWidth(text)));
-}
-
-type Measure = (text: string) => number;
-
-const MEMORY_ENTRIES_MAX = 10_000;
-const MEMORY_LENGTH_MAX = 32;
-
-/** Width in terminal columns, cached for short texts: measuring one takes microseconds, and texts repeat. */
-function createMeasure(): Measure {
-  const known = new Map<string, number>();
-  return (text) => {
-    if (text.length > MEMORY_LENGTH_MAX) return textWidth(text);
-    const width = known.get(text) ?? textWidth(text);
-    if (known.size < MEMORY_ENTRIES_MAX) known.set(text, width);
-    return width;
-  };
 }
 
 /** Words and the spaces between them, in turn. A regular expression would overflow on a word of megabytes. */
@@ -65,15 +48,14 @@ function* words(text: string): Generator<string> {
 }
 
 /** The parts that a long word may be broken into: whole lines of ASCII, else grapheme clusters. */
-function* pieces(word: string, options: { readonly columns: number; readonly measure: Measure }) {
-  const { columns, measure } = options;
+function* pieces(word: string, columns: number): Generator<string> {
   if (!/[^\x20-\x7e]/.test(word)) {
     for (let start = 0; start < word.length; start += columns) yield word.slice(start, start + columns);
     return;
   }
   for (const { segment } of new Intl.Segmenter("en", { granularity: "grapheme" }).segment(word)) {
     // Some clusters of some scripts are wider than a narrow column.
-    if (measure(segment) <= columns) yield segment;
+    if (textWidth(segment) <= columns) yield segment;
     else yield* segment;
   }
 }
@@ -91,7 +73,6 @@ export function textWidth(text: string): number {
   let columns = 0;
   for (const { 0: piece, groups } of text.matchAll(PIECES)) {
     if (groups?.["wide"] !== undefined) columns += 2;
-    else if (groups?.["hangul"] !== undefined) columns += hangulWidth(piece);
     else if (groups?.["color"] === undefined && !INVISIBLE.test(piece)) columns += WIDE.test(piece) ? 2 : 1;
   }
   return columns;
@@ -102,7 +83,7 @@ const NOT_PLAIN = /[^\x20-\x7e]/;
 
 /**
  * Sequences of code points with a common width: one emoji (a flag, a keycap, one with a skin tone or in emoji style,
- * several that are joined), Hangul letters in a row, or a color sequence. Else one code point, with the mark that
+ * several that are joined), or a color sequence. Else one code point, with the mark that
  * requests its text style. Nothing here can match in two ways, so hostile text costs no more than its length.
  */
 const PIECES = new RegExp(
@@ -110,47 +91,19 @@ const PIECES = new RegExp(
     String.raw`(?<wide>\p{Regional_Indicator}{1,2}`,
     String.raw`[\d#*]\ufe0f\u20e3?`,
     String.raw`\p{Extended_Pictographic}(?:[\ufe0f\p{Emoji_Modifier}]|\u200d\p{Extended_Pictographic})+)`,
-    String.raw`(?<hangul>[\u1100-\u11ff\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb]+)`,
     String.raw`(?<color>\u001b\[[\d;]*m)`,
     String.raw`.\ufe0e?`,
   ].join("|"),
   "gsu",
 );
 
-const HANGUL_SYLLABLE = /[\uac00-\ud7a3]/;
-const HANGUL_VOWEL = /[\u1160-\u11a7\ud7b0-\ud7c6]/;
-const HANGUL_FINAL = /[\u11a8-\u11ff\ud7cb-\ud7fb]/;
-const SYLLABLES_START = 0xac00;
-/** How many syllables have the same first letters: one that ends with its vowel, and the others. */
-const FINALS = 28;
-
-/** Letters that make a syllable together (rules GB6 to GB8 of UAX #29) are as wide as its first one. */
-function hangulWidth(letters: string): number {
-  let columns = 0;
-  let before: "first" | "vowel" | "final" | null = null;
-  for (const letter of letters) {
-    if (HANGUL_VOWEL.test(letter)) {
-      if (before === null || before === "final") columns += 1;
-      before = "vowel";
-    } else if (HANGUL_FINAL.test(letter)) {
-      if (before === null || before === "first") columns += 1;
-      before = "final";
-    } else {
-      if (before !== "first") columns += 2;
-      before = !HANGUL_SYLLABLE.test(letter)
-        ? "first"
-        : (letter.charCodeAt(0) - SYLLABLES_START) % FINALS === 0
-        ? "vowel"
-        : "final";
-    }
-  }
-  return columns;
-}
-
-/** Controls, joiners and marks, without the few (signs before Arabic numbers) that have a width. */
+/**
+ * Controls, joiners and marks, without the few (signs before Arabic numbers) that have a width; vowels and last letters of
+ * Hangul, whose syllable is as wide as its first letter.
+ */
 const INVISIBLE =
-  /^(?![\u0600-\u0605\u06dd\u0890\u0891\u08e2\u{110bd}\u{110cd}])[\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}]/u;
+  /^(?![\u0600-\u0605\u06dd\u0890\u0891\u08e2\u{110bd}\u{110cd}])[\u1160-\u11ff\ud7b0-\ud7fb\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}]/u;
 
 /** East Asian Width W and F of EastAsianWidth.txt (Unicode 17), with unassigned characters between them. */
 const WIDE =
-  /^(?:\p{Emoji_Presentation}(?!\ufe0e)|[\u2329\u232a\u2630-\u2637\u268a-\u268f\u2e80-\u303e\u3041-\u3247\u3250-\ua4c6\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6b\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{1b2fb}\u{1d300}-\u{1d376}\u{1f1ae}\u{1f200}-\u{1f265}\u{1f6d8}\u{1f6d9}\u{1f7da}\u{1fa70}-\u{1faff}\u{20000}-\u{3fffd}])/u;
+  /^(?:\p{Emoji_Presentation}(?!\ufe0e)|[\u1100-\u115f\u2329\u232a\u2630-\u2637\u268a-\u268f\u2e80-\u303e\u3041-\u3247\u3250-\ua4c6\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6b\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{1b2fb}\u{1d300}-\u{1d376}\u{1f1ae}\u{1f200}-\u{1f265}\u{1f6d8}\u{1f6d9}\u{1f7da}\u{1fa70}-\u{1faff}\u{20000}-\u{3fffd}])/u;
