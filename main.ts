@@ -1,6 +1,5 @@
 import { answerAtOnce } from "./src/cli/answer_at_once.ts";
-import { RUNTIME } from "./src/system/runtime.ts";
-import { createTextSink } from "./src/system/text_sink.ts";
+import { createTextSink, RUNTIME } from "./src/system/runtime.ts";
 
 const answer = answerAtOnce(Deno.args, RUNTIME);
 if (answer !== null) {

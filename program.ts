@@ -2,7 +2,7 @@ import { reportUncaught, run } from "./src/cli/run.ts";
 import { createWheelClock } from "./src/scheduler/wheel_clock.ts";
 import { createStores } from "./src/state/open_stores.ts";
 import { createSystem, type SystemOptions } from "./src/system/deno_system.ts";
-import { createRawTimer } from "./src/system/raw_timer.ts";
+import { createRawTimer } from "./src/system/runtime.ts";
 import { onUncaughtError } from "./src/system/process_events.ts";
 
 /** Runs the program on this machine. Returns its exit code; after an uncaught error it exits. */

@@ -8,7 +8,7 @@ import { sendNow } from "../src/cli/send_now.ts";
 import type { ReadyMadeKind } from "../src/config/ready_made_channels.ts";
 import type { ChannelObjectParameters } from "../src/domain/generated/written_config.ts";
 import type { Notification } from "../src/domain/outbox.ts";
-import type { IncomingResponse, OutgoingRequest } from "../src/domain/requests.ts";
+import type { IncomingResponse, OutgoingRequest } from "../src/domain/connections.ts";
 import { createConfigSystem, load } from "../testing/config_system.ts";
 
 /** Typed so that a missing kind does not compile. */

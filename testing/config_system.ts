@@ -1,7 +1,6 @@
 import { loadConfig, type LoadedConfig, type LoadOptions } from "../src/config/load.ts";
 import { ConfigError, type PlacedProblem } from "../src/config/problem.ts";
-import type { FileFacts, Files } from "../src/domain/files.ts";
-import type { System } from "../src/domain/system.ts";
+import type { FileFacts, Files, System } from "../src/domain/system.ts";
 import { createMemorySystem } from "./memory_system.ts";
 
 export interface ConfigSystemOptions {

@@ -1,4 +1,4 @@
-import type { IncomingResponse, Requests } from "../src/domain/requests.ts";
+import type { IncomingResponse, Requests } from "../src/domain/connections.ts";
 import type { System } from "../src/domain/system.ts";
 import { explainRequestError } from "../src/system/network_failure.ts";
 import type { FakeClock } from "./fake_clock.ts";

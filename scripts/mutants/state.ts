@@ -143,7 +143,7 @@ export const STATE: FaultyLayer = {
       ],
     },
     {
-      file: "src/state/write_schedule.ts",
+      file: "src/state/state_repository.ts",
       faults: [
         [
           "a state that cannot be written is tried once in minutes",
@@ -163,7 +163,7 @@ export const STATE: FaultyLayer = {
       ],
     },
     {
-      file: "src/state/replaceable_store.ts",
+      file: "src/state/state_repository.ts",
       faults: [
         [
           "the replacement of a damaged state lacks the records of other checks",
@@ -276,7 +276,7 @@ export const STATE: FaultyLayer = {
       ],
     },
     {
-      file: "src/state/sql/shared_statements.ts",
+      file: "src/state/sql/rows.ts",
       tests: SQLITE,
       faults: [
         [
@@ -399,7 +399,7 @@ export const POSTGRES: FaultyLayer = {
       ],
     },
     {
-      file: "src/state/postgres/postgres_queues.ts",
+      file: "src/state/postgres/postgres_members.ts",
       tests: POSTGRES_MEMBERS,
       faults: [
         [
@@ -505,8 +505,8 @@ export const POSTGRES: FaultyLayer = {
       ],
     },
     {
-      file: "src/shared/value_histogram.ts",
-      tests: ["tests/shared/value_histogram_test.ts"],
+      file: "src/shared/histograms.ts",
+      tests: ["tests/shared/histograms_test.ts"],
       faults: [
         [
           "a histogram has one bucket too many",
@@ -527,7 +527,7 @@ export const POSTGRES: FaultyLayer = {
       faults: [
         [
           "the sum of hours has the histogram of none",
-          "addHistograms(sums.map",
+          "addValueHistograms(sums.map",
           "addHistograms(sums.slice(1).map",
         ],
         [

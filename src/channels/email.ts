@@ -8,7 +8,7 @@ import type {
   MessageItem,
   TextMax,
 } from "../domain/delivery.ts";
-import type { MailEnd } from "../domain/mail.ts";
+import type { MailEnd } from "../domain/system.ts";
 import { cleanLine, cleanLines, DELIVERED, LINES_LENGTH_MAX, notDelivered } from "./clean_text.ts";
 import {
   countConditions,

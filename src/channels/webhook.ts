@@ -8,7 +8,7 @@ import type { ChannelKindEntry, DeliverContext, Delivery, Message, MessageItem }
 import { describeRequestFailure } from "../shared/failure_words.ts";
 import { createRedactor, type Redact } from "../shared/redact.ts";
 import { readStart, retryAfterMs } from "../shared/read_response.ts";
-import type { IncomingResponse, OutgoingRequest } from "../domain/requests.ts";
+import type { IncomingResponse, OutgoingRequest } from "../domain/connections.ts";
 import {
   bodyRuleOf,
   type Escape,

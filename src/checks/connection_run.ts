@@ -10,7 +10,7 @@ import type {
 import { roundedMs } from "../shared/json_values.ts";
 import { type ConnectionVerdict, failureVerdict, refusalBy, timeoutText } from "./certificate_verdict.ts";
 import { observeWithAuthorities } from "./every_address.ts";
-import { joinBytes } from "../shared/join_bytes.ts";
+import { joinBytes } from "../shared/text.ts";
 
 interface ConnectingCheck {
   readonly parameters: {

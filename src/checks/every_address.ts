@@ -7,7 +7,7 @@ import { firstItems } from "../shared/text.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import type { HttpMessageTls } from "../domain/generated/config.ts";
 import { readText } from "../shared/regular_file.ts";
-import type { Files } from "../domain/files.ts";
+import type { Files } from "../domain/system.ts";
 
 interface AddressesOptions {
   readonly connections: Pick<Connections, "resolve">;

@@ -1,7 +1,7 @@
 import { type CheckOf, type CheckResult, checkResult } from "../domain/check.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { describeSize } from "../domain/describe_size.ts";
-import type { FileFacts } from "../domain/files.ts";
+import type { FileFacts } from "../domain/system.ts";
 import type { FileParameters } from "../domain/generated/config.ts";
 import { readRegularFile, readText, UnreadableFileError } from "../shared/regular_file.ts";
 import { quote } from "../shared/text.ts";

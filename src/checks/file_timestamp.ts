@@ -6,7 +6,7 @@ import { matchesGlob } from "../shared/matches_glob.ts";
 import { timeText } from "../shared/local_time.ts";
 import { quote } from "../shared/text.ts";
 import { observeFileSystem, sizeErrors, sizeViolations, unreadable } from "./file_findings.ts";
-import type { FileFacts } from "../domain/files.ts";
+import type { FileFacts } from "../domain/system.ts";
 import { nameForPath } from "./targets.ts";
 
 export const fileTimestampKind: CheckKindEntry<"file_timestamp"> = {

@@ -1,5 +1,5 @@
 import { startDeadline } from "../shared/deadline.ts";
-import type { ConnectionTarget } from "../domain/connections.ts";
+import type { ConnectionTarget, Requests } from "../domain/connections.ts";
 import { type CheckOf, type CheckResult, checkResult } from "../domain/check.ts";
 import { hostAndPort, permissionsOfUrl, type RequiredPermissions } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
@@ -20,7 +20,6 @@ import { createRedactor } from "../shared/redact.ts";
 import { counted, quote } from "../shared/text.ts";
 import { capturedNames, metricName, replaceCaptured, stepName } from "./step_names.ts";
 import { decodeHeader, fillRequest, textsOf } from "./http/captures.ts";
-import type { Requests } from "../domain/requests.ts";
 import { BODY_PARTS } from "./http/expected_body.ts";
 import { isAbsenceExpected } from "./http/json_comparisons.ts";
 import { exactDuration } from "../domain/duration.ts";

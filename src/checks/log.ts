@@ -2,7 +2,7 @@ import { type CheckOf, type CheckResult, checkResult, unknownResult } from "../d
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { describeSize } from "../domain/describe_size.ts";
 import { describeDuration } from "../domain/duration.ts";
-import type { FilePart } from "../domain/files.ts";
+import type { FilePart } from "../domain/system.ts";
 import type { LogParameters } from "../domain/generated/config.ts";
 import { pause, startDeadline, unlessAborted } from "../shared/deadline.ts";
 import { hashHex } from "../shared/hash.ts";

@@ -7,9 +7,8 @@ import type { CheckKindEntry, ParameterProblem } from "../domain/check_kind.ts";
 import type { Connection } from "../domain/connections.ts";
 import { MYSQL_URL } from "../shared/database_url.ts";
 import { isLoopback } from "../shared/ip_address.ts";
-import { joinBytes } from "../shared/join_bytes.ts";
+import { joinBytes, oneLine, quote } from "../shared/text.ts";
 import { ConnectionReader } from "./connection_run.ts";
-import { oneLine, quote } from "../shared/text.ts";
 import {
   DATABASE_KIND,
   DatabaseFailure,

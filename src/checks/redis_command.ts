@@ -2,9 +2,8 @@
 import type { CheckOf } from "../domain/check.ts";
 import type { CheckKindEntry, ParameterProblem } from "../domain/check_kind.ts";
 import type { Connection } from "../domain/connections.ts";
-import { joinBytes } from "../shared/join_bytes.ts";
+import { joinBytes, quote } from "../shared/text.ts";
 import { databaseUrl, REDIS_SCHEMES } from "../shared/database_url.ts";
-import { quote } from "../shared/text.ts";
 import { ConnectionReader, type TakenBytes } from "./connection_run.ts";
 import {
   DATABASE_KIND,

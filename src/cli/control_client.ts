@@ -1,6 +1,5 @@
 import { pathFromHere } from "../config/source.ts";
-import { isReported } from "../domain/agent_check.ts";
-import type { Check } from "../domain/check.ts";
+import { type Check, isReported } from "../domain/check.ts";
 import { ControlSocketError } from "../domain/http_servers.ts";
 import type { System } from "../domain/system.ts";
 import { readServices } from "../state/read_store.ts";

@@ -10,8 +10,7 @@ import {
 import { sinkLike } from "./terminal.ts";
 import { isoTime } from "../shared/json_values.ts";
 import { jsonLine, printable } from "../shared/text.ts";
-import { createTrouble } from "../shared/trouble.ts";
-import { messageOf } from "../shared/describe_error.ts";
+import { createTrouble, messageOf } from "../shared/describe_error.ts";
 
 interface LogOptions {
   /** Gets each line at once, whole. */

@@ -14,7 +14,7 @@ export async function openShared(
   options: SharedStoreOptions,
 ): Promise<SharedState> {
   const { failOpenAfterMs } = await import("../config/open_postgres.ts");
-  const { createNotificationIds } = await import("../state/notification_ids.ts");
+  const { createNotificationIds } = await import("../state/record_writer.ts");
   const shared = await system.stores.openShared(await openPlace(postgres, system), options);
   return {
     ...shared,

@@ -6,11 +6,17 @@
  * permits. Time between two results of which one is up and the other down counts half: an outage began or ended there.
  */
 import type { Check } from "../domain/check.ts";
-import type { Burn, BurnAlert, Condition, ConditionState, Downtime } from "../domain/condition.ts";
+import {
+  type Burn,
+  type BurnAlert,
+  type Condition,
+  type ConditionState,
+  type Downtime,
+  timeBetween,
+} from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";
-import type { Objective } from "../domain/limits.ts";
-import { errorBudgetMs, sightOf, timeBetween } from "../domain/objective.ts";
-import type { Schedule } from "../domain/schedule.ts";
+import { errorBudgetMs, type Objective } from "../domain/limits.ts";
+import { type Schedule, sightOf } from "../domain/schedule.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../shared/time_units.ts";
 
 /** The rates at which it burns too fast, in both windows of each: the short one ends soon after an outage does. */

@@ -10,7 +10,7 @@ import type { Check } from "../domain/check.ts";
 import { exactDuration } from "../domain/duration.ts";
 import type { CheckRecord, DurationHistory, MetricHistory, UsualDurations } from "../domain/store.ts";
 import { durationText, HOUR_MS } from "../shared/time_units.ts";
-import { addValue, valuePercentiles } from "../shared/value_histogram.ts";
+import { addValue, valuePercentiles } from "../shared/histograms.ts";
 
 /** Of a measured value, they are in its unit instead of milliseconds. */
 export interface DurationLimits extends NonNullable<Check["duration"]> {

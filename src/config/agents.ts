@@ -1,6 +1,5 @@
 /** The agents of a config: which checks each reports, and the check about each agent itself. */
-import { agentCheckName, isAgentCheck } from "../domain/agent_check.ts";
-import type { Check } from "../domain/check.ts";
+import { agentCheckName, type Check, isAgentCheck } from "../domain/check.ts";
 import { exactDuration } from "../domain/duration.ts";
 import type { Agent, ReportTo } from "../domain/generated/config.ts";
 import { MINUTE_MS, SECOND_MS } from "../shared/time_units.ts";

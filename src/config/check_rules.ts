@@ -1,4 +1,4 @@
-import type { System } from "../domain/system.ts";
+import type { Files, System } from "../domain/system.ts";
 import { findExpressionProblems } from "./expressions.ts";
 import { findFormatProblem, type FormattedConfig, timeZoneOf, visitFormattedValues } from "./formats.ts";
 import type { ConfigFile } from "./config_file.ts";
@@ -20,7 +20,6 @@ import { findStructureErrors, type JudgingSchema, type SchemaValidator } from ".
 import { warnOfExposure, warnOfFile, warnOfPaths, warnOfVariable } from "./warnings.ts";
 import type { StructureOptions } from "./explain_structure.ts";
 import { describeFileError, systemCodeOf } from "../shared/describe_error.ts";
-import type { Files } from "../domain/files.ts";
 import { absolutePath } from "./source.ts";
 import { findCommand, type FoundCommand, isCommand } from "../shared/find_command.ts";
 import { didYouMean } from "./nearest.ts";

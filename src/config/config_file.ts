@@ -1,10 +1,9 @@
-import type { System } from "../domain/system.ts";
+import type { FileFacts, System } from "../domain/system.ts";
 import { holdsSecret, substitute, type Substitution } from "./placeholders.ts";
 import { ConfigError, type ConfigPath, type Problem, quoteValue, type Source } from "./problem.ts";
 import { childOf, isObject, membersOf, valueAt } from "./schema_view.ts";
 import { type JsonValue, parseText } from "./syntax.ts";
 import { describeFileError } from "../shared/describe_error.ts";
-import type { FileFacts } from "../domain/files.ts";
 import { findMatches, isGlob } from "./glob.ts";
 import { absolutePath, CONFIG_BYTES_MAX, readSource } from "./source.ts";
 

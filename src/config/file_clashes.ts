@@ -1,6 +1,6 @@
 import { basename, dirname, join, normalize } from "node:path";
 import { COMPANIONS } from "../domain/stores.ts";
-import type { Files } from "../domain/files.ts";
+import type { Files } from "../domain/system.ts";
 import { temporaryPathOf } from "../shared/regular_file.ts";
 import { type FormattedConfig, visitFormattedValues } from "./formats.ts";
 import { filesInPlaceholders } from "./placeholders.ts";

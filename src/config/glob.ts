@@ -1,4 +1,4 @@
-import type { Files } from "../domain/files.ts";
+import type { Files } from "../domain/system.ts";
 import { matchesGlob } from "../shared/matches_glob.ts";
 import { absolutePath } from "./source.ts";
 

@@ -1,8 +1,7 @@
 import { describeFileError } from "../shared/describe_error.ts";
 import type { PermissionClass } from "../domain/runtime_permissions.ts";
 import { readRegularFile } from "../shared/regular_file.ts";
-import type { Files } from "../domain/files.ts";
-import type { System } from "../domain/system.ts";
+import type { Files, System } from "../domain/system.ts";
 import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
 import { childrenOf } from "./schema_view.ts";
 import { absolutePath } from "./source.ts";

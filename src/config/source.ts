@@ -2,8 +2,7 @@ import { describeFileError } from "../shared/describe_error.ts";
 import { shellWord } from "../shared/text.ts";
 import { missingUserId } from "../domain/runtime_permissions.ts";
 import { readRegularFile, type RegularFile, UnreadableFileError } from "../shared/regular_file.ts";
-import type { Files } from "../domain/files.ts";
-import type { System } from "../domain/system.ts";
+import type { Files, System } from "../domain/system.ts";
 import { positionOf } from "./positions.ts";
 import { ConfigError, quoteValue, type Source } from "./problem.ts";
 

@@ -1,12 +1,11 @@
 import { alternativesOf, type Check, combinedChecks } from "../domain/check.ts";
-import { isCron, type Schedule } from "../domain/schedule.ts";
-import type { Objective } from "../domain/limits.ts";
-import { errorBudgetMs, sightOf } from "../domain/objective.ts";
+import { isCron, type Schedule, sightOf } from "../domain/schedule.ts";
+import { errorBudgetMs, type Objective } from "../domain/limits.ts";
 import { asDurationLimits, countedOf, OF_DURATIONS, runsRequired } from "../condition/duration_rule.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import { holdsCredential, isCredential, isCredentialName } from "./credentials.ts";
 import type { Metrics } from "../domain/generated/config.ts";
-import type { FileFacts, Files } from "../domain/files.ts";
+import type { FileFacts, Files } from "../domain/system.ts";
 import type { FormattedValue } from "./schema_view.ts";
 import { holdsSecret } from "./placeholders.ts";
 import { type Problem, quoteValue, type Source } from "./problem.ts";

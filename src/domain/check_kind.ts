@@ -1,10 +1,9 @@
 import type { Attribute, Check, CheckKind, CheckOf, CheckResult } from "./check.ts";
 import type { Condition, ShownCondition } from "./condition.ts";
-import type { FileFacts } from "./files.ts";
+import type { FileFacts, System } from "./system.ts";
 import type * as written from "./generated/written_config.ts";
 import type { JobLog } from "./job_runs.ts";
 import type { RequiredPermissions } from "./runtime_permissions.ts";
-import type { System } from "./system.ts";
 
 /**
  * Whether the last result still means something. `in_future`: the clock was set back behind the last run. `edited`: it

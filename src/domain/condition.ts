@@ -49,6 +49,19 @@ export function highestSeverity(conditions: Iterable<Condition>): Condition {
   return result;
 }
 
+/**
+ * Returns what is known of the time between two results that follow each other. An outage began and ended at an unknown
+ * time between them, and of a check that is `unknown` it is not known whether the target was up. A warning is no outage.
+ */
+export function timeBetween(before: Condition, after: Condition): "up" | "down" | "uncertain" {
+  if (isUp(before) && isUp(after)) return "up";
+  return before === "critical" && after === "critical" ? "down" : "uncertain";
+}
+
+function isUp(condition: Condition): boolean {
+  return condition === "ok" || condition === "warning";
+}
+
 /** The exit code of each condition (plugin convention); metrics use the same numbers. */
 export const CONDITION_CODES: Readonly<Record<Condition, number>> = {
   ok: 0,

@@ -1,4 +1,4 @@
-import type { Notification } from "./outbox.ts";
+import type { QueuedNotification } from "./outbox.ts";
 import type { ChannelKind, ChannelOf } from "./channel.ts";
 import type { RequiredPermissions } from "./runtime_permissions.ts";
 import type { System } from "./system.ts";
@@ -19,12 +19,8 @@ export interface CheckFacts {
 }
 
 /** One line of a message: a notification, or a problem that recovered before it was sent. */
-export interface MessageItem {
-  readonly notification: Notification;
-  /** The problem that recovered before it was sent; then `notification` is its recovery. `null` otherwise. */
-  readonly missedProblem: Notification | null;
-  /** Older problems, of any check, that recovered before they were sent and are counted here instead of listed. */
-  readonly summarized: number;
+export interface MessageItem
+  extends Pick<QueuedNotification, "notification" | "missedProblem" | "summarized"> {
   /** The id of the message with the problem, for threading; `null` if none was sent. */
   readonly threadId: string | null;
   /** The facts of the config about its check. @default none */

@@ -17,6 +17,11 @@ export interface Objective {
   readonly windowMs: number;
 }
 
+/** Returns the error budget: the downtime that an objective permits in a time. Rounded, so that 100 - 99.9 is 0.1. */
+export function errorBudgetMs({ percent }: Pick<Objective, "percent">, ms: number): number {
+  return Math.round(ms * Number((100 - percent).toFixed(9)) / 100);
+}
+
 /** The most messages that leave a channel in any window of a length. */
 export interface MessageLimit {
   /** 1 to 1000. */

@@ -219,7 +219,7 @@ export interface TakenQueue {
 
 export interface SharedState {
   readonly store: SharedStore;
-  /** Makes the id of a notification, see `src/state/notification_ids.ts`. */
+  /** Makes the id of a notification, see `src/state/record_writer.ts`. */
   newId(facts: Pick<Notification, "check" | "condition">): string;
   openHeartbeats(): HeartbeatStore;
   /** How long it may be unreachable before members send without it. */

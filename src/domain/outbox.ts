@@ -70,18 +70,14 @@ export interface OutboxChange {
 export type SentOpen = Omit<DeliveryMarker, "certain">;
 
 /** What became of a notification at a channel. Times are wall time, milliseconds since 1970. */
-export interface LoggedDelivery {
-  /** The id of the queued notification. */
-  readonly id: string;
+export interface LoggedDelivery
+  extends
+    Pick<QueuedNotification, "id" | "channelKey" | "channelName">,
+    Pick<Notification, "event" | "condition" | "decidedAtMs"> {
   /** The name of the check, or what a notice or a summary has in its place. */
   readonly check: string;
-  readonly channelKey: string;
-  readonly channelName: string;
-  readonly event: Notification["event"];
-  readonly condition: Condition;
   /** The problem that recovered before it was sent; then the event is its recovery. `null` otherwise. */
   readonly missedProblem: Condition | null;
-  readonly decidedAtMs: number;
   /** The time of the first failed delivery attempt, also of a notification that was merged into it; `null`: none. */
   readonly firstFailedAtMs: number | null;
   /** When the channel accepted it, rejected it for the first time, or it was dropped. */

@@ -1,20 +1,11 @@
 /** Results that one monitor (an agent) reports to another one. */
-import type { Awaited } from "./check.ts";
-import type { Condition } from "./condition.ts";
+import type { Awaited, Result } from "./check.ts";
 
 /** The result of a run as it is reported. */
-export interface ReportedRun {
+export interface ReportedRun
+  extends Pick<Result, "condition" | "output" | "detail" | "performanceData" | "metrics" | "durationMs"> {
   /** The name of the check at the agent, and where it is reported to. */
   readonly check: string;
-  readonly condition: Condition;
-  /** One line without secrets; may be empty. */
-  readonly output: string;
-  /** Further lines; often empty. */
-  readonly detail: string;
-  readonly performanceData: string;
-  readonly metrics: Readonly<Record<string, number>>;
-  /** How long the run took, in milliseconds. */
-  readonly durationMs: number;
   /** How long after its planned time it began; `null` if it was not planned. */
   readonly lateMs: number | null;
   /** The time from the end of the run to the next one, as planned. */

@@ -27,3 +27,44 @@ export interface CronTimes {
 export function isCron(schedule: Schedule): schedule is CronSchedule {
   return "times" in schedule;
 }
+
+interface Sight {
+  /** The longest time between two runs while the check is not failing: a shorter outage may be missed. */
+  readonly missedMs: number;
+  /** How uncertain the length of an outage is: from the last run before it to its first, and from its last to the next. */
+  readonly uncertainMs: number;
+}
+
+/** Returns what a schedule shows of an outage. */
+export function sightOf(schedule: Schedule): Sight {
+  const missedMs = isCron(schedule) ? longestPause(schedule) : schedule.regularIntervalMs;
+  return { missedMs, uncertainMs: missedMs + (schedule.attentiveIntervalMs ?? missedMs) };
+}
+
+/**
+ * Returns how far apart two runs may be that show the time between them: until a check would be overdue that is not
+ * failing. One that is failing may ask for runs more often than cron calls the program, and is observed all the same.
+ */
+export function observedGapMs(schedule: Schedule): number {
+  return 3 * sightOf(schedule).missedMs;
+}
+
+/** The longest pauses of cron expressions: each run of a check that burns its error budget asks for it. */
+const pauses = new WeakMap<CronTimes, number>();
+
+/** Returns the longest time between two of many times of a cron expression. */
+function longestPause({ times }: CronSchedule): number {
+  const known = pauses.get(times);
+  if (known !== undefined) return known;
+  let longestMs = 0;
+  let atMs = times.after(0);
+  for (let count = 0; count < TIMES_COMPARED; count++) {
+    const nextMs = times.after(atMs);
+    longestMs = Math.max(longestMs, nextMs - atMs);
+    atMs = nextMs;
+  }
+  pauses.set(times, longestMs);
+  return longestMs;
+}
+
+const TIMES_COMPARED = 300;

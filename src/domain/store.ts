@@ -1,7 +1,6 @@
-import type { Check, LocationVote, ReportId, RunAttributes } from "./check.ts";
+import type { Awaited, Check, Result } from "./check.ts";
 import type { Condition, ConditionCounts, ConditionState, ShownCondition } from "./condition.ts";
 import type { JobFacts, JobRun } from "./job_runs.ts";
-import type { CheckJournal, JournalBlock } from "./check_journal.ts";
 import type { MonitorRun } from "./monitor_run.ts";
 import type { NewReport, ReportStore } from "./reports.ts";
 import type {
@@ -14,33 +13,27 @@ import type {
   Silence,
 } from "./outbox.ts";
 
-export interface KeptResult {
-  /** The result, before any threshold. */
-  readonly condition: Condition;
-  /** One line without secrets; may be empty. */
-  readonly output: string;
-  /** Further lines without secrets; often empty. */
-  readonly detail: string;
-  /** A plugin's own text after `|`, without secrets; often empty. */
-  readonly performanceData: string;
-  /** Plain numbers by name; every one is finite. */
-  readonly metrics: Readonly<Record<string, number>>;
-  readonly startedAtMs: number;
-  readonly durationMs: number;
+/** A result without secrets; every metric is finite. Its `report` is the last one of an agent that was recorded. */
+export interface KeptResult extends
+  Pick<
+    Result,
+    | "condition"
+    | "output"
+    | "detail"
+    | "performanceData"
+    | "metrics"
+    | "startedAtMs"
+    | "durationMs"
+    | "locations"
+    | "memory"
+    | "report"
+    | "isLate"
+    | "attributes"
+  > {
   /** How long after its planned time it began, 0 or more; `null` if it was not planned. */
   readonly lateMs: number | null;
-  /** The contribution of each location; absent: it did not run at locations. */
-  readonly locations?: readonly LocationVote[];
   /** The definition of the check at the run; absent: unknown. */
   readonly definition?: string;
-  /** What the next run goes on from; absent: nothing. */
-  readonly memory?: string;
-  /** The last report of an agent that was recorded; absent: none was. */
-  readonly report?: ReportId;
-  /** Its agent reported it, so late that it counts for the history alone; absent: it did not. */
-  readonly isLate?: boolean;
-  /** What the run depended on; absent: unknown. */
-  readonly attributes?: RunAttributes;
 }
 
 /** How long the runs of a check took that were ok, see `src/condition/duration_rule.ts`. Times are hours and parts since 1970. */
@@ -67,7 +60,7 @@ export type MetricHistory = Readonly<Record<string, DurationHistory>>;
 
 /**
  * Of each measured value, by name: how often there was one, their total, the lowest and the highest, and their histogram as
- * `src/shared/value_histogram.ts` has it; of an hour that a monitor without histograms wrote to, none, or fewer values.
+ * `src/shared/histograms.ts` has it; of an hour that a monitor without histograms wrote to, none, or fewer values.
  */
 export type MetricSums = Readonly<Record<string, readonly number[]>>;
 
@@ -202,7 +195,7 @@ export interface Rollup {
   /** The time that its longest run took. */
   readonly durationMaxMs: number;
   /**
-   * How many of its runs took how long, by the buckets of `src/shared/duration_histogram.ts`; of a span that a monitor
+   * How many of its runs took how long, by the buckets of `src/shared/histograms.ts`; of a span that a monitor
    * without histograms wrote to, fewer than its runs.
    */
   readonly durations: readonly number[];
@@ -215,19 +208,10 @@ export interface Rollup {
 /** The spans of sums of roll-ups. */
 export type SumSpan = "hour" | "day" | "check";
 
-export interface RollupSum {
-  readonly name: string;
-  /** Start of the hour, of the day in UTC, or of the first roll-up. */
-  readonly startMs: number;
+/** Of some roll-ups; it starts with the hour, the day in UTC, or the first of them. */
+export interface RollupSum extends Omit<Rollup, "spanMs" | "observed" | "metrics"> {
   readonly runs: number;
   readonly failedRuns: number;
-  readonly failedStreakMax: number;
-  /** How long each condition was the confirmed one, in milliseconds. */
-  readonly lastedMs: ConditionCounts;
-  readonly durationTotalMs: number;
-  readonly durationMaxMs: number;
-  /** As in a roll-up. */
-  readonly durations: readonly number[];
 }
 
 /** Everything that one run of a check changes; kept whole or not at all. The change is one of the record's check. */
@@ -409,4 +393,56 @@ export interface Store extends CheckStore, OutboxStore, ReportStore {
   prune(nowMs: number, journalMs?: number | null): Promise<PruneProgress>;
   /** Ends the use of it; every later call but this one rejects. */
   close(): Promise<void>;
+}
+
+/** A result as its check's condition machine received it. */
+export interface JournalRun {
+  /** When the run ended; wall time, milliseconds since 1970. The journal has whole ones. */
+  readonly endedAtMs: number;
+  readonly condition: Condition;
+  /** The result did not count; see `CheckResult`. `null`: it did. */
+  readonly awaits: Awaited | null;
+  /** Whether an agent reported it, so late that it counts for the history alone; it awaits nothing then. */
+  readonly isLate: boolean;
+  /** Whether the condition was no longer known before it: the check was overdue, edited, or never ran. */
+  readonly isAfterGap: boolean;
+  /** Whether nothing ran meanwhile (stop, suspension), or the check was edited. */
+  readonly isInterrupted: boolean;
+  /** Whether it caused a decision: it begins a row, so that its time and that of the run before it are exact. */
+  readonly isDecisive: boolean;
+  /** One line without secrets; the journal has none of an `ok`, else the first 256 bytes. */
+  readonly output: string;
+}
+
+/**
+ * Consecutive results of a check that are alike, at a regular interval, within a day. The first and the last time are
+ * exact; those in between are regular, within the tolerance of `src/state/journal.ts`. Between two rows nothing ran.
+ */
+export interface JournalRow extends Pick<JournalRun, "condition" | "awaits" | "isLate"> {
+  readonly firstMs: number;
+  /** The same as `firstMs` of one run; never before it. */
+  readonly lastMs: number;
+  /** 0: a notification was decided without a result, at `firstMs`; the other fields are unused. */
+  readonly runs: number;
+  /** The mean time from one run to the next; 0 with one run. */
+  readonly intervalMs: number;
+  /** Which of its runs came after a gap (`isAfterGap`): calls that are always late have one before each. */
+  readonly gap: "none" | "first" | "each";
+  /** Whether nothing ran before the first one, or the check was edited (`isInterrupted`). */
+  readonly isInterrupted: boolean;
+  /** That of the first run; the others differ in numbers at most. */
+  readonly output: string;
+}
+
+/** Rows that left the record of their check, packed by `src/state/journal.ts`. */
+export interface JournalBlock {
+  /** The latest time in it. */
+  readonly lastMs: number;
+  readonly rows: Uint8Array;
+}
+
+export interface CheckJournal {
+  readonly name: string;
+  /** In the order in which they were recorded, which is that of their times unless the clock was set back. */
+  readonly rows: readonly JournalRow[];
 }

@@ -1,8 +1,7 @@
 /** What is known now about a check, from its record: its condition, that it is pending, or why it is not known. */
-import { agentCheckName, isAgentCheck, isReported } from "../domain/agent_check.ts";
+import { agentCheckName, type Check, isAgentCheck, isReported } from "../domain/check.ts";
 import { quote } from "../shared/text.ts";
 import { dueEvent, hasProblem, initialState, recoveredAtMs } from "../condition/condition_state.ts";
-import type { Check } from "../domain/check.ts";
 import type { KnownCondition, ResultState } from "../domain/check_kind.ts";
 import { type Condition, countedAs, severity, type ShownCondition } from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";

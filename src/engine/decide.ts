@@ -14,13 +14,12 @@ import { occurrences } from "../condition/confirm.ts";
 import { readPerformanceData } from "../shared/performance_data.ts";
 import { burnAfter, burnPolicyOf, describeBurning, type ObservedGap, withTold } from "../condition/burn.ts";
 import { isUnreported } from "../condition/agreement.ts";
-import { agentCheckName, isReported } from "../domain/agent_check.ts";
+import { agentCheckName, type Check, isReported, type Result } from "../domain/check.ts";
 import type { Channel } from "../domain/channel.ts";
-import type { Check, Result } from "../domain/check.ts";
 import { actionPhase, describeActions, withAction } from "../condition/action.ts";
 import type { ActionRun, ConditionState, Suppression } from "../domain/condition.ts";
 import type { TextMax } from "../domain/delivery.ts";
-import { observedGapMs } from "../domain/objective.ts";
+import { observedGapMs } from "../domain/schedule.ts";
 import { firstItems, quote } from "../shared/text.ts";
 import { HOUR_MS } from "../shared/time_units.ts";
 import {

@@ -4,7 +4,7 @@ import { describeFileError, messageOf } from "../shared/describe_error.ts";
 import { oneLine } from "../shared/text.ts";
 import { findMatches } from "../config/glob.ts";
 import { absolutePath } from "../config/source.ts";
-import type { Files } from "../domain/files.ts";
+import type { Files } from "../domain/system.ts";
 import { readRegularFile } from "../shared/regular_file.ts";
 import { dirname, normalize } from "node:path";
 

@@ -202,7 +202,7 @@ const TABLES = [
 
 /** Reads the database of Uptime Kuma; `null` if it has no table of monitors. */
 async function readDatabase(path: string): Promise<KumaBackup | null> {
-  const { readForeignTables } = await import("../state/sqlite/foreign_tables.ts");
+  const { readForeignTables } = await import("../state/sqlite/sqlite_tables.ts");
   const tables = readForeignTables(path, TABLES);
   const rowsOf = (table: typeof TABLES[number]): readonly Foreign[] =>
     rowsIn(escapePlaceholders(tables.get(table)));

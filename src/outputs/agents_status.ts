@@ -1,6 +1,6 @@
 /** What a state knows about its reports to another monitor, and about the agents that report to it. */
 import type { LoadedConfig } from "../config/load.ts";
-import { isAgentCheck } from "../domain/agent_check.ts";
+import { isAgentCheck } from "../domain/check.ts";
 import type { Condition } from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";
 import type { Reporting } from "../domain/reports.ts";

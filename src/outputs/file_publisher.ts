@@ -1,6 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
-import { createTrouble, type Trouble } from "../shared/trouble.ts";
-import { describeFileError } from "../shared/describe_error.ts";
+import { createTrouble, describeFileError, type Trouble } from "../shared/describe_error.ts";
 import { StoreError } from "../domain/store.ts";
 import type { Log, System } from "../domain/system.ts";
 

@@ -1,8 +1,7 @@
 import type { Heartbeat } from "../domain/generated/config.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Log, System } from "../domain/system.ts";
-import { createTrouble } from "../shared/trouble.ts";
-import { describeFileError } from "../shared/describe_error.ts";
+import { createTrouble, describeFileError } from "../shared/describe_error.ts";
 import { describeRequestFailure } from "../shared/failure_words.ts";
 import { startDeadline } from "../shared/deadline.ts";
 

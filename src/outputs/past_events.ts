@@ -1,9 +1,8 @@
 /** What happened to checks in a span of time, in one list: `monitor history` without the name of a check. */
-import type { CheckJournal } from "../domain/check_journal.ts";
+import type { CheckJournal, CheckRecord, Store } from "../domain/store.ts";
 import { describeDuration } from "../domain/duration.ts";
 import type { Silence } from "../domain/outbox.ts";
 import { describeRun } from "../condition/action.ts";
-import type { CheckRecord, Store } from "../domain/store.ts";
 import { isoTime, isoTimeOrNull } from "../shared/json_values.ts";
 import { timeText } from "../shared/local_time.ts";
 import { SECOND_MS } from "../shared/time_units.ts";

@@ -1,7 +1,7 @@
 /** Reports the results of this monitor to another one (`report_to`), from the state, until it has received them. */
 import type { ReportTo } from "../domain/generated/config.ts";
 import type { NewReport, ReportedRun, Reporting, ReportReply, StoredReport } from "../domain/reports.ts";
-import type { IncomingResponse } from "../domain/requests.ts";
+import type { IncomingResponse } from "../domain/connections.ts";
 import { StoreError } from "../domain/store.ts";
 import type { Log, System } from "../domain/system.ts";
 import { afterColon } from "../channels/clean_text.ts";
@@ -15,7 +15,7 @@ import { hash32 } from "../shared/hash.ts";
 import { readStart } from "../shared/read_response.ts";
 import { counted, firstItems, oneLine, quote } from "../shared/text.ts";
 import { MINUTE_MS, SECOND_MS } from "../shared/time_units.ts";
-import { createTrouble } from "../shared/trouble.ts";
+import { createTrouble } from "../shared/describe_error.ts";
 import type { StateRepository } from "../state/state_repository.ts";
 import { readReply, writeBatch, writeResult } from "./report_format.ts";
 

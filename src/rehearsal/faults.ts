@@ -3,10 +3,9 @@
  * commands, files, machines and jobs. Which ones apply follows from the tape alone.
  */
 import type { CertificateFacts, CertificateReading, DnsAnswer, TimeReading } from "../domain/connections.ts";
-import type { FileFacts } from "../domain/files.ts";
+import type { FileFacts, FileSystemFacts, MemoryFacts } from "../domain/system.ts";
 import type { JobFacts } from "../domain/job_runs.ts";
 import type { ProcessEnd } from "../domain/processes.ts";
-import type { FileSystemFacts, MemoryFacts } from "../domain/system.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import { DAY_MS, MINUTE_MS } from "../shared/time_units.ts";
 import { type Outcome, type Tape, type Taped, TapedFailure, type TapedResponse } from "./tape.ts";

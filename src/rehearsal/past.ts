@@ -1,6 +1,6 @@
 /** Reads the past runs of checks from their journals, with the silences and acknowledgements of that time. */
 import { type CheckResult, checkResult } from "../domain/check.ts";
-import type { CheckJournal, JournalRow } from "../domain/check_journal.ts";
+import type { CheckJournal, JournalRow } from "../domain/store.ts";
 import type { Silence } from "../domain/outbox.ts";
 import { isAfterGapAt, journalToleranceMs, timeOf } from "../state/journal.ts";
 import type { RecordedRuns } from "./rehearsed_service.ts";

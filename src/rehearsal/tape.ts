@@ -4,10 +4,16 @@
  */
 import type { ObserveContext } from "../domain/check_kind.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { Connection, ConnectionFailure, Connections } from "../domain/connections.ts";
-import type { IncomingResponse, RequestFailure, Requests } from "../domain/requests.ts";
+import type {
+  Connection,
+  ConnectionFailure,
+  Connections,
+  IncomingResponse,
+  RequestFailure,
+  Requests,
+} from "../domain/connections.ts";
 import { endsWithin, sleep, unlessAborted } from "../shared/deadline.ts";
-import { joinBytes } from "../shared/join_bytes.ts";
+import { joinBytes } from "../shared/text.ts";
 
 type World = Pick<ObserveContext, "system" | "jobs">;
 

@@ -1,6 +1,13 @@
 /** The results that other monitors (agents) report to this service, and whether they report at all. */
-import { agentCheckName, isAgentCheck, isReported } from "../domain/agent_check.ts";
-import { type Check, type CheckResult, checkResult, unknownResult } from "../domain/check.ts";
+import {
+  agentCheckName,
+  type Check,
+  type CheckResult,
+  checkResult,
+  isAgentCheck,
+  isReported,
+  unknownResult,
+} from "../domain/check.ts";
 import type { ReportLog } from "../domain/check_kind.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Agent } from "../domain/generated/config.ts";

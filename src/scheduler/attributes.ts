@@ -16,13 +16,13 @@ import type {
   ConnectionTarget,
   Dns,
   HandshakeTarget,
+  OutgoingRequest,
+  Requests,
   TlsExpectations,
 } from "../domain/connections.ts";
-import type { Files } from "../domain/files.ts";
-import type { OutgoingRequest, Requests } from "../domain/requests.ts";
+import type { Files, Host } from "../domain/system.ts";
 import { hostAndPort } from "../domain/runtime_permissions.ts";
 import { type CheckRecord, isEdited } from "../domain/store.ts";
-import type { Host } from "../domain/system.ts";
 import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import { hasAnswered, isOwnFailure, NO_NAME_SERVER } from "../shared/failure_words.ts";
 import { canonicalAddress, isLoopback, isPrivate } from "../shared/ip_address.ts";

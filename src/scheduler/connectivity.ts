@@ -4,7 +4,7 @@ import { hostPortIn } from "../checks/targets.ts";
 import { type Check, type CheckResult, unknownResult } from "../domain/check.ts";
 import type { ObserveContext } from "../domain/check_kind.ts";
 import { startDeadline, unlessAborted } from "../shared/deadline.ts";
-import type { Trouble } from "../shared/trouble.ts";
+import type { Trouble } from "../shared/describe_error.ts";
 
 type ProbeSystem = Pick<ObserveContext["system"], "clock" | "connections">;
 

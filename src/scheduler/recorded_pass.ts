@@ -18,8 +18,7 @@ import type { SharedStore } from "../domain/membership.ts";
 import { StoreError } from "../domain/store.ts";
 import { jobLogOf } from "../state/read_store.ts";
 import type { SharedSender } from "../members/shared_sender.ts";
-import type { StateRepository } from "../state/state_repository.ts";
-import { WriteSchedule } from "../state/write_schedule.ts";
+import { type StateRepository, WriteSchedule } from "../state/state_repository.ts";
 import { recordRequested } from "./next_run.ts";
 import type { RetryOptions } from "./retry_pass.ts";
 import {

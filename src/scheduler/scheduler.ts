@@ -5,12 +5,18 @@
  * Times are on one line (see `local_time.ts`). A step of the wall clock does not move it until `#followClock`
  * handles it, whenever a timer fires or a run ends.
  */
-import { isReported, lateOutput } from "../domain/agent_check.ts";
+import {
+  type Check,
+  combinedChecks,
+  isReported,
+  lateOutput,
+  type ReportId,
+  type Result,
+} from "../domain/check.ts";
 import { asHeard, conditionOf, isAfterGap } from "../engine/check_status.ts";
 import { hasProblem } from "../condition/condition_state.ts";
 import { type CheckRecord, isEdited } from "../domain/store.ts";
 import { endsWithin } from "../shared/deadline.ts";
-import { type Check, combinedChecks, type ReportId, type Result } from "../domain/check.ts";
 import type { JobLog } from "../domain/job_runs.ts";
 import { ALL_WORK, type WorkShare } from "../domain/membership.ts";
 import type { Notification } from "../domain/outbox.ts";
@@ -20,9 +26,8 @@ import { runAction } from "../engine/run_action.ts";
 import type { ActionRun } from "../domain/condition.ts";
 import { type Decided, isRepeated, type Run } from "../engine/decide.ts";
 import type { Engine } from "../engine/engine.ts";
-import { startPersisting, type WriteSchedule } from "../state/write_schedule.ts";
+import { startPersisting, type StateRepository, type WriteSchedule } from "../state/state_repository.ts";
 import { createLagReporter, JUMP_MS, type LagSummary, STALL_MS } from "./stall_safe.ts";
-import type { StateRepository } from "../state/state_repository.ts";
 import {
   type CheckRunner,
   LimitedRuns,
@@ -35,7 +40,7 @@ import { AttributeObserver, lastAttributes } from "./attributes.ts";
 import { connectivityOf } from "./connectivity.ts";
 import { REPORT_MARGIN_MS } from "../engine/overdue.ts";
 import { nextRunAfter, withOverdue } from "./next_run.ts";
-import { createTrouble } from "../shared/trouble.ts";
+import { createTrouble } from "../shared/describe_error.ts";
 import { createScheduleTime, type ScheduleTime } from "../shared/local_time.ts";
 import { SuppressedChecks } from "./suppressed_checks.ts";
 import {

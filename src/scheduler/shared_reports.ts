@@ -4,7 +4,7 @@
  * are persisted, and before it records the next one; the last batch stays, so that each member sees that the agent is
  * there. What is received twice is recorded once, by the sequence in the record.
  */
-import { agentCheckName } from "../domain/agent_check.ts";
+import { agentCheckName } from "../domain/check.ts";
 import type { Clock } from "../domain/clock.ts";
 import { RECEIVED_READ_MAX, type ReceivedReports, type SharedStore } from "../domain/membership.ts";
 import type { ReportBatch, ReportReply } from "../domain/reports.ts";

@@ -1,5 +1,4 @@
-import type { ConnectionFailure } from "../domain/connections.ts";
-import type { RequestFailure } from "../domain/requests.ts";
+import type { ConnectionFailure, RequestFailure } from "../domain/connections.ts";
 import { hostAndPortOf } from "../domain/runtime_permissions.ts";
 
 type Phase = (ConnectionFailure | RequestFailure)["phase"];

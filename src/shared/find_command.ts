@@ -1,6 +1,5 @@
 import type { PermissionClass } from "../domain/runtime_permissions.ts";
-import type { Files } from "../domain/files.ts";
-import type { System } from "../domain/system.ts";
+import type { Files, System } from "../domain/system.ts";
 
 export type CommandSystem = Pick<System, "files" | "environment" | "platform">;
 

@@ -57,7 +57,7 @@ export function percentilesOf({ runs, durations, durationMaxMs }: Durations): Pe
  * `histogram_quantile` of Prometheus does. So it is in the bucket of the real one. `null`: there was none, or the bucket of
  * some of them is not known.
  */
-export function percentilesIn(
+function percentilesIn(
   counts: readonly number[],
   runs: number,
   boundsOf: (bucket: number) => readonly [lower: number, upper: number],
@@ -72,4 +72,127 @@ export function percentilesIn(
     return lower + (upper - lower) * (rank / (counts[bucket] ?? 1));
   };
   return { p50: percentile(0.5), p95: percentile(0.95), p99: percentile(0.99) };
+}
+
+// Histograms of values of any unit, magnitude and sign: how many are in each bucket of a logarithmic scale. That is the
+// exponential histogram of OpenTelemetry's data model (`docs/specs/otel/metrics/data-model`, ExponentialHistogram), except
+// that empty buckets take no space. A bucket ends `2 ** (2 ** -scale)` times as high as it begins. While there are more than
+// `BUCKETS_MAX`, the scale decreases by 1, and two neighbors become one bucket. So the histogram is the same in whatever
+// order its values came, or the histograms of parts of them.
+
+/**
+ * Numbers alone, so that they are short as JSON: the scale, the place of the lowest bucket, then the number of values in
+ * each bucket up to the highest one. A negative number is the count of empty buckets in a row.
+ */
+export type ValueHistogram = readonly number[];
+
+export const BUCKETS_MAX = 32;
+
+/** With no more different values than buckets, a percentile is right in all its digits. */
+const SCALE_MAX = 18;
+
+/** So many digits of a percentile are returned: a bucket of the finest scale is narrower. */
+const DIGITS = 5;
+
+/** At this scale, 19 buckets are for all numbers. */
+const SCALE_MIN = -8;
+
+/** Added to an exponent, which is -1074 at least, so that no place but that of 0 is 0, down to the lowest scale. */
+const EXPONENTS = 1536;
+
+/** Returns the histogram with one more value, which is finite. */
+export function addValue(histogram: ValueHistogram, value: number): ValueHistogram {
+  let { scale, places, counts } = unpack(histogram);
+  const place = coarser(placeOf(value), SCALE_MAX - scale);
+  let index = 0;
+  while ((places[index] ?? Infinity) < place) index++;
+  const isNew = places[index] !== place;
+  if (isNew) places.splice(index, 0, place);
+  counts.splice(index, Number(!isNew), 1 + (isNew ? 0 : counts[index] ?? 0));
+  // Also of damaged numbers, it ends.
+  while (places.length > BUCKETS_MAX && scale > SCALE_MIN) {
+    ({ places, counts } = joined(places.map((one) => coarser(one, 1)), counts));
+    scale--;
+  }
+  return pack(scale, places, counts);
+}
+
+/** Adds some up; the scale is that of the coarsest one. */
+export function addValueHistograms(histograms: readonly ValueHistogram[]): ValueHistogram {
+  const all = histograms.map(unpack);
+  const least = Math.min(...all.map(({ scale }) => scale));
+  const sorted = all.flatMap(({ scale, places, counts }) =>
+    places.map((place, index) => [coarser(place, scale - least), counts[index] ?? 0] as const)
+  ).sort(([one], [other]) => one - other);
+  const { places, counts } = joined(sorted.map(([place]) => place), sorted.map(([, count]) => count));
+  return places.length === 0 ? [] : pack(least, places, counts);
+}
+
+/** Returns the percentiles of some values, to five digits; `null`: there was none, or the bucket of some of them is not known. */
+export function valuePercentiles(
+  histogram: ValueHistogram,
+  { runs, min, max }: Readonly<Record<"runs" | "min" | "max", number>>,
+): Percentiles | null {
+  const { scale, places, counts } = unpack(histogram);
+  const within = (value: number): number => Math.min(max, Math.max(min, value));
+  const found = percentilesIn(counts, runs, (bucket) => {
+    const place = places[bucket] ?? 0;
+    const boundOf = (end: number): number =>
+      within(Math.sign(place) * 2 ** ((Math.abs(place) + end) * 2 ** -scale - EXPONENTS));
+    return place < 0 ? [boundOf(1), boundOf(0)] : [boundOf(0), boundOf(1)];
+  });
+  const rounded = (value: number): number => within(Number(value.toPrecision(DIGITS)));
+  return found && { p50: rounded(found.p50), p95: rounded(found.p95), p99: rounded(found.p99) };
+}
+
+/** The number of the bucket whose upper end is not below the value; of a negative value, that of its amount, negative. */
+function placeOf(value: number): number {
+  if (value === 0) return 0;
+  return Math.sign(value) * (Math.ceil((Math.log2(Math.abs(value)) + EXPONENTS) * 2 ** SCALE_MAX) - 1);
+}
+
+/** Returns the place at a scale that is lower by so much. */
+function coarser(place: number, by: number): number {
+  return Math.trunc(place / 2 ** by);
+}
+
+/** The buckets with values, the lowest one first. */
+interface Buckets {
+  readonly places: number[];
+  readonly counts: number[];
+}
+
+/** Joins neighbors of one place. */
+function joined(places: readonly number[], counts: readonly number[]): Buckets {
+  const all: Buckets = { places: [], counts: [] };
+  for (const [index, place] of places.entries()) {
+    const isNew = place !== all.places.at(-1);
+    if (isNew) all.places.push(place);
+    all.counts.push((counts[index] ?? 0) + (isNew ? 0 : all.counts.pop() ?? 0));
+  }
+  return all;
+}
+
+function unpack(histogram: ValueHistogram): Buckets & { readonly scale: number } {
+  const [scale = SCALE_MAX, lowest = 0] = histogram;
+  const all: Buckets = { places: [], counts: [] };
+  let place = lowest;
+  for (let index = 2; index < histogram.length; index++) {
+    const number = histogram[index] ?? 0;
+    if (number > 0) {
+      all.places.push(place++);
+      all.counts.push(number);
+    } else place -= number;
+  }
+  return { scale, ...all };
+}
+
+function pack(scale: number, places: readonly number[], counts: readonly number[]): ValueHistogram {
+  const packed = [scale, places[0] ?? 0];
+  for (const [index, count] of counts.entries()) {
+    const empty = (places[index] ?? 0) - (index === 0 ? places[0] ?? 0 : (places[index - 1] ?? 0) + 1);
+    if (empty > 0) packed.push(-empty);
+    packed.push(count);
+  }
+  return packed;
 }

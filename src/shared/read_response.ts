@@ -1,5 +1,5 @@
 /** Reads the parts of a response that decide what a sender does next. */
-import type { IncomingResponse } from "../domain/requests.ts";
+import type { IncomingResponse } from "../domain/connections.ts";
 
 interface BodyStart {
   readonly text: string;

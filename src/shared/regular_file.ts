@@ -1,4 +1,4 @@
-import type { Files } from "../domain/files.ts";
+import type { Files } from "../domain/system.ts";
 import type { RequiredPermissions } from "../domain/runtime_permissions.ts";
 
 /** Thrown for a path that is no regular file, or is larger than expected; the message completes "cannot read …: ". */

@@ -192,3 +192,13 @@ function onOneLine(value: unknown): string {
   if (Array.isArray(value)) return `[${items.join(", ")}]`;
   return items.length === 0 ? "{}" : `{ ${items.join(", ")} }`;
 }
+
+export function joinBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let offset = 0;
+  for (const part of parts) {
+    whole.set(part, offset);
+    offset += part.length;
+  }
+  return whole;
+}

@@ -19,7 +19,7 @@ import {
   type Rollup,
 } from "../domain/store.ts";
 import type { Check } from "../domain/check.ts";
-import { addHistograms, NO_RUNS, type Percentiles, percentilesOf } from "../shared/duration_histogram.ts";
+import { addHistograms, NO_RUNS, type Percentiles, percentilesOf } from "../shared/histograms.ts";
 import { SECOND_MS } from "../shared/time_units.ts";
 
 export interface RunCounts {

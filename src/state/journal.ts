@@ -9,10 +9,9 @@
  * it has one. In the record, the last row comes first, behind the limits of its interval (16 bytes).
  */
 import { type Condition, CONDITIONS } from "../domain/condition.ts";
-import type { JournalBlock, JournalRow, JournalRun } from "../domain/check_journal.ts";
+import type { JournalBlock, JournalRow, JournalRun } from "../domain/store.ts";
 import type { Awaited } from "../domain/check.ts";
-import { joinBytes } from "../shared/join_bytes.ts";
-import { truncateBytes } from "../shared/text.ts";
+import { joinBytes, truncateBytes } from "../shared/text.ts";
 import { DAY_MS, SECOND_MS } from "../shared/time_units.ts";
 import { UnreadableRowError } from "./codec.ts";
 

@@ -1,10 +1,9 @@
 /** The measured values of a check by hour: how often there was one, their total, lowest, highest and histogram. Pure. */
 import type { CheckResult } from "../domain/check.ts";
 import type { LastMetricHour, MetricSums, Rollup } from "../domain/store.ts";
-import type { Percentiles } from "../shared/duration_histogram.ts";
+import { addValue, addValueHistograms, type Percentiles, valuePercentiles } from "../shared/histograms.ts";
 import { parsePerformanceData } from "../shared/performance_data.ts";
 import { HOUR_MS } from "../shared/time_units.ts";
-import { addHistograms, addValue, valuePercentiles } from "../shared/value_histogram.ts";
 import { startOf } from "./retention.ts";
 
 /** How many values of a check are kept by hour: the first ones. */
@@ -78,7 +77,7 @@ function addSums(sums: readonly Sum[]): Sum {
     Math.min(...sums.map(([, , min = 0]) => min)),
     Math.max(...sums.map(([, , , max = 0]) => max)),
   ];
-  return [runs, total, min, max, ...addHistograms(sums.map((sum) => sum.slice(4)))];
+  return [runs, total, min, max, ...addValueHistograms(sums.map((sum) => sum.slice(4)))];
 }
 
 /** Returns the sums of some hours. */

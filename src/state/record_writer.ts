@@ -3,6 +3,8 @@
  * version that this process read or wrote last (compare-and-set), so that two processes never mix up their results.
  */
 import type { CheckRecord, CheckUpdate } from "../domain/store.ts";
+import { hashId } from "../shared/hash.ts";
+import type { NotificationFacts } from "../domain/outbox.ts";
 
 export interface VersionedRecord {
   readonly record: CheckRecord;
@@ -186,3 +188,29 @@ function toBatch(updates: readonly CheckUpdate[], known: ReadonlyMap<string, num
 
 /** The counter of a version is above so many random bits, so that two processes never make the same one. */
 const RANDOM_RANGE = 2 ** 20;
+
+// The ids of notifications in a shared state. Before a record is saved, its version identifies the one it replaces.
+// So another process that makes the same decision from the same record, since the first one died or could not save,
+// derives the same id, and a receiver drops the duplicate.
+
+interface NotificationIdOptions {
+  /** The stored version of a check's record with its last result; `null` if nothing is stored of it. */
+  versionOf(check: string): number | null;
+  randomId(): string;
+}
+
+/** Returns the function that makes an id. Of one version, it makes other ids for later notifications. */
+export function createNotificationIds(
+  { versionOf, randomId }: NotificationIdOptions,
+): (facts: NotificationFacts) => string {
+  const last = new Map<string, { readonly version: number; readonly count: number }>();
+  return ({ check, condition }) => {
+    const version = versionOf(check);
+    // Another installation may begin with the same check.
+    if (version === null) return randomId();
+    const before = last.get(check);
+    const count = before?.version === version ? before.count + 1 : 1;
+    last.set(check, { version, count });
+    return hashId(JSON.stringify([check, version, count, condition]));
+  };
+}

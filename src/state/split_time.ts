@@ -6,8 +6,8 @@
  * since an outage began or ended there, or a result is `unknown`. All other time is not observed, with its cause. So the
  * share of uptime in the observed time is known up to the uncertain time, except for outages that no run saw.
  */
-import type { JournalRow } from "../domain/check_journal.ts";
-import { timeBetween } from "../domain/objective.ts";
+import type { JournalRow } from "../domain/store.ts";
+import { timeBetween } from "../domain/condition.ts";
 import { isAfterGapAt } from "./journal.ts";
 
 /** A period, split; the times are milliseconds, and their sum is its length. */

@@ -1,15 +1,21 @@
 import { initialState } from "../condition/condition_state.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
 import type { QueuedNotification } from "../domain/outbox.ts";
-import type { CheckRecord, CheckUpdate, PruneProgress, Store } from "../domain/store.ts";
+import {
+  type CheckRecord,
+  type CheckUpdate,
+  type PruneProgress,
+  type Store,
+  StoreError,
+} from "../domain/store.ts";
 import { settleRecord } from "./availability.ts";
 import { type AttributeIndex, RecordCache } from "./record_cache.ts";
-import { ReplaceableStore, type ReplaceableStoreOptions } from "./replaceable_store.ts";
 import { bareUpdate, WriteBehindBuffer } from "./write_behind.ts";
 import { HOUR_MS } from "../shared/time_units.ts";
+import type { WorkShare } from "../domain/membership.ts";
 
 /** The parts of a config that pruning needs. */
-export interface KeptConfig {
+interface KeptConfig {
   readonly checks: readonly Check[];
   /** How long results are kept; `null`: the default. @default 90 days */
   readonly retentionMs?: number | null;
@@ -223,4 +229,208 @@ export class StateRepository {
     if (Math.floor(this.#lastResultAtMs / HOUR_MS) === Math.floor(nowMs / HOUR_MS)) return;
     while (!(await this.prune(config, nowMs)).finished);
   }
+}
+
+interface ReplaceableStoreOptions {
+  /** Where records come from and go to; its opener closes it. */
+  readonly store: Store;
+  /** Whether it can't be read or written yet: then it begins without records. @default false */
+  readonly isUnreachable?: boolean;
+  /** Quarantines a damaged store and opens an empty one in its place. */
+  reopen(error: StoreError): Promise<Store>;
+  /** Called once with the error when writes begin to fail, and once with `null` when they succeed again. */
+  onFailure(error: StoreError | null): void;
+}
+
+type Health =
+  | { readonly status: "writable" }
+  | { readonly status: "failing" }
+  /** It is to be quarantined before the next write. */
+  | { readonly status: "damaged"; readonly error: StoreError }
+  /** It is new and lacks the data of the damaged one; writes to it have not succeeded yet. */
+  | { readonly status: "replaced" };
+
+/**
+ * The store in use. A damaged one is quarantined and replaced at the next write.
+ *
+ * Invariants: the first batch of a replacement contains the complete state. `onFailure` is called only when
+ * writability changes.
+ */
+class ReplaceableStore {
+  readonly #options: ReplaceableStoreOptions;
+  #store: Store;
+  #health: Health = { status: "writable" };
+  #onWritable = (): void => {};
+
+  constructor(options: ReplaceableStoreOptions) {
+    this.#options = options;
+    this.#store = options.store;
+    if (options.isUnreachable) this.#health = { status: "failing" };
+  }
+
+  /** The store; another one after a replacement. */
+  get store(): Store {
+    return this.#store;
+  }
+
+  /** Calls back when writes succeed again. */
+  onWritable(callback: () => void): void {
+    this.#onWritable = callback;
+  }
+
+  /** Whether the last write succeeded. */
+  get isWritable(): boolean {
+    return this.#health.status === "writable";
+  }
+
+  /** Reads all records; none if the store is unreachable, those of a replacement if it is damaged. */
+  async records(): Promise<readonly CheckRecord[]> {
+    if (this.#options.isUnreachable) return [];
+    try {
+      return await this.#store.records();
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.failure !== "damaged") throw error;
+      this.#store = await this.#options.reopen(error);
+      return await this.#store.records();
+    }
+  }
+
+  /** Writes a batch, see {@linkcode Store.save}; `null`: not written. A replacement requires `everything` as well. */
+  async save(
+    batch: readonly CheckUpdate[],
+    everything: () => readonly CheckUpdate[],
+  ): Promise<readonly CheckRecord[] | null> {
+    let saved = await this.#trySave(batch, everything);
+    // A damaged store is replaced at once, but only once a call: every replacement may be damaged.
+    if (saved instanceof StoreError && saved.failure === "damaged") {
+      saved = await this.#trySave(batch, everything);
+    }
+    return saved instanceof StoreError ? null : saved;
+  }
+
+  /** Prunes some, see {@linkcode Store.prune}. A failure waits for the next write to be reported, except damage. */
+  async prune(nowMs: number, journalMs: number | null): Promise<PruneProgress> {
+    try {
+      return await this.#store.prune(nowMs, journalMs);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      if (error.failure === "damaged") this.#fail(error);
+      return { finished: true, forgotten: [] };
+    }
+  }
+
+  async #trySave(batch: readonly CheckUpdate[], everything: () => readonly CheckUpdate[]) {
+    let replaced: readonly CheckRecord[];
+    try {
+      if (this.#health.status === "damaged") {
+        this.#store = await this.#options.reopen(this.#health.error);
+        this.#health = { status: "replaced" };
+      }
+      replaced = await this.#store.save(
+        this.#health.status === "replaced" ? [...everything(), ...batch] : batch,
+      );
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      this.#fail(error);
+      return error;
+    }
+    const wasWritable = this.isWritable;
+    this.#health = { status: "writable" };
+    if (!wasWritable) {
+      this.#options.onFailure(null);
+      this.#onWritable();
+    }
+    return replaced;
+  }
+
+  #fail(error: StoreError): void {
+    const wasWritable = this.isWritable;
+    if (error.failure === "damaged") this.#health = { status: "damaged", error };
+    else if (wasWritable) this.#health = { status: "failing" };
+    if (wasWritable) this.#options.onFailure(error);
+  }
+}
+
+interface WriteScheduleOptions {
+  readonly repository: Pick<StateRepository, "flush" | "isUrgent" | "isWritable" | "pending">;
+  /** Calls back once after a delay; the returned function cancels it. */
+  after(delayMs: number, callback: () => void): () => void;
+  onBug(error: unknown): void;
+}
+
+/** Results wait so long to be written together. */
+const WRITE_AFTER_MS = 1_000;
+/** The longest time between two attempts while the store can't be written. */
+const RETRY_MS_MAX = 16_000;
+
+/**
+ * Flushes a repository at once if that is urgent, else within a second, and with exponential backoff while its store
+ * can't be written.
+ *
+ * Invariant: while updates are pending, a flush is running or planned.
+ */
+export class WriteSchedule {
+  readonly #options: WriteScheduleOptions;
+  #cancel: (() => void) | null = null;
+  #delayMs = WRITE_AFTER_MS;
+
+  constructor(options: WriteScheduleOptions) {
+    this.#options = options;
+  }
+
+  /** Call it after a result was recorded. Resolves once an urgent one is persisted, or the store can't be written. */
+  recorded(): Promise<void> {
+    if (this.#options.repository.isUrgent) return this.#flush();
+    this.#plan();
+    return Promise.resolve();
+  }
+
+  /** Cancels the planned flush; the caller flushes. */
+  end(): void {
+    this.#cancel?.();
+  }
+
+  async #flush(): Promise<void> {
+    const { repository } = this.#options;
+    this.#cancel?.();
+    this.#cancel = null;
+    try {
+      await repository.flush();
+      if (repository.isWritable) this.#delayMs = WRITE_AFTER_MS;
+    } finally {
+      if (repository.pending > 0) this.#plan();
+    }
+  }
+
+  #plan(): void {
+    const { repository, after, onBug } = this.#options;
+    this.#cancel ??= after(this.#delayMs, () => {
+      if (!repository.isWritable) this.#delayMs = Math.min(2 * this.#delayMs, RETRY_MS_MAX);
+      this.#flush().catch(onBug);
+    });
+  }
+}
+
+interface PersistingOptions extends WriteScheduleOptions {
+  readonly repository: StateRepository;
+  /** The config as it is now, with every check of this process's share. */
+  kept(): KeptConfig;
+  readonly share: Pick<WorkShare, "prunes">;
+  nowMs(): number;
+}
+
+const PRUNE_EVERY_MS = 3_600_000;
+/** Between two steps of one pruning. */
+const PRUNE_STEP_AFTER_MS = 1_000;
+
+/** Starts a write schedule, and prunes now and every hour, in steps. */
+export function startPersisting(options: PersistingOptions): WriteSchedule {
+  const { repository, kept, share, nowMs, after, onBug } = options;
+  const prune = async (): Promise<void> => {
+    if (!share.prunes) return void after(PRUNE_EVERY_MS, () => void prune().catch(onBug));
+    const { finished } = await repository.prune(kept(), nowMs());
+    after(finished ? PRUNE_EVERY_MS : PRUNE_STEP_AFTER_MS, () => void prune().catch(onBug));
+  };
+  prune().catch(onBug);
+  return new WriteSchedule(options);
 }

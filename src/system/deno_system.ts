@@ -5,10 +5,9 @@ import type { FileSystemFacts, Host, Permissions, System, TerminalInput } from "
 import { createFiles, createStoreFiles } from "./files.ts";
 import { systemTimeZone } from "./deno_workarounds/unknown_time_zone.ts";
 import { acquireLock, isLocked, lockHolder } from "./lock.ts";
-import { RUNTIME } from "./runtime.ts";
+import { createTextSink, RUNTIME } from "./runtime.ts";
 import { trustMachine } from "./tls/trust.ts";
 import { onSignal } from "./process_events.ts";
-import { createTextSink } from "./text_sink.ts";
 import type { PermissionClass } from "../domain/runtime_permissions.ts";
 import { KILL_COMMAND_PATH } from "./process/process_group.ts";
 import { lazily } from "../shared/lazily.ts";

@@ -1,7 +1,7 @@
 import { constants, type FileHandle, open } from "node:fs/promises";
 import type { Clock } from "../domain/clock.ts";
-import type { FilePart, Files } from "../domain/files.ts";
-import { joinBytes } from "../shared/join_bytes.ts";
+import type { FilePart, Files } from "../domain/system.ts";
+import { joinBytes } from "../shared/text.ts";
 import { temporaryPathOf, UnreadableFileError } from "../shared/regular_file.ts";
 import type { StoreFiles } from "../domain/stores.ts";
 import { withStallSafeTimeout } from "../shared/deadline.ts";

@@ -6,10 +6,14 @@ import { messageOf } from "../shared/describe_error.ts";
 import { oneLine } from "../shared/text.ts";
 import { hostAndPort, hostAndPortOf } from "../domain/runtime_permissions.ts";
 import { describeDuration } from "../domain/duration.ts";
-import type { RequestFailure } from "../domain/requests.ts";
+import type {
+  ConnectionFailure,
+  ConnectionPhase,
+  ConnectionTarget,
+  RequestFailure,
+} from "../domain/connections.ts";
 import { explainTrustError } from "./tls/trust.ts";
 import { NO_NAME_SERVER } from "../shared/failure_words.ts";
-import type { ConnectionFailure, ConnectionPhase, ConnectionTarget } from "../domain/connections.ts";
 import { StartTlsRefusal } from "./tls/start_tls.ts";
 
 /** Describes an error of the runtime's `fetch`, without the target's credentials, path and query. */

@@ -1,6 +1,6 @@
 import type { HttpServers } from "../../src/domain/http_servers.ts";
 import type { CapturedText, ProcessCommand } from "../../src/domain/processes.ts";
-import { joinBytes } from "../../src/shared/join_bytes.ts";
+import { joinBytes } from "../../src/shared/text.ts";
 import { MemoryFiles, type Node } from "./memory_files.ts";
 import { Program, type ProgramOptions } from "./program.ts";
 import type { World } from "./world.ts";

@@ -25,7 +25,7 @@ import { DAY_MS } from "../../src/shared/time_units.ts";
 import { columnText } from "../../src/state/codec.ts";
 import type { RecordBatch, VersionedRecord } from "../../src/state/record_writer.ts";
 import { createDatabaseStore } from "../../src/state/sqlite/database_store.ts";
-import { SELECT_MARKERS } from "../../src/state/sql/shared_statements.ts";
+import { SELECT_MARKERS } from "../../src/state/sql/rows.ts";
 import {
   DELETE_MARKER,
   DELETE_QUEUED,

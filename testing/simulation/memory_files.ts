@@ -1,6 +1,6 @@
 import { basename, dirname, resolve } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { FileFacts } from "../../src/domain/files.ts";
+import type { FileFacts } from "../../src/domain/system.ts";
 import type { PathFacts } from "../../src/domain/stores.ts";
 import { temporaryPathOf } from "../../src/shared/regular_file.ts";
 

@@ -1,5 +1,5 @@
-import type { MailEnd, OutgoingMail } from "../../src/domain/mail.ts";
-import type { IncomingResponse, OutgoingRequest } from "../../src/domain/requests.ts";
+import type { MailEnd, OutgoingMail } from "../../src/domain/system.ts";
+import type { IncomingResponse, OutgoingRequest } from "../../src/domain/connections.ts";
 import { describeFault, type Fault, UP } from "./faults.ts";
 import type { Machine } from "./machine.ts";
 import type { Program } from "./program.ts";

@@ -1,4 +1,4 @@
-import type { OutgoingMail } from "../../src/domain/mail.ts";
+import type { OutgoingMail } from "../../src/domain/system.ts";
 import type { ProcessCommand } from "../../src/domain/processes.ts";
 import type { Answer, Host, ReceivedRequest } from "./network.ts";
 import { truncate } from "../../src/shared/text.ts";

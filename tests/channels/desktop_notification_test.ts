@@ -1,7 +1,7 @@
 import { createRealClock } from "../../testing/real_clock.ts";
 import assert from "node:assert/strict";
 import { desktopNotificationKind } from "../../src/channels/desktop_notification.ts";
-import type { Files } from "../../src/domain/files.ts";
+import type { Files } from "../../src/domain/system.ts";
 import type { ProcessCommand, ProcessEnd } from "../../src/domain/processes.ts";
 import { createFiles } from "../../src/system/files.ts";
 import {

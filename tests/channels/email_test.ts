@@ -4,7 +4,7 @@ import type { ChannelOf } from "../../src/domain/channel.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { Delivery, MessageItem } from "../../src/domain/delivery.ts";
 import type { Notification } from "../../src/domain/outbox.ts";
-import type { MailEnd, OutgoingMail } from "../../src/domain/mail.ts";
+import type { MailEnd, OutgoingMail } from "../../src/domain/system.ts";
 import {
   deliverOver,
   type DeliveryFindings,

@@ -9,7 +9,7 @@ import { webhookKind } from "../../src/channels/webhook.ts";
 import type { Channel, ChannelOf } from "../../src/domain/channel.ts";
 import type { Message } from "../../src/domain/delivery.ts";
 import type { ProcessCommand } from "../../src/domain/processes.ts";
-import type { OutgoingRequest } from "../../src/domain/requests.ts";
+import type { OutgoingRequest } from "../../src/domain/connections.ts";
 import { withFacts } from "../../src/engine/configured_channels.ts";
 import { queueRehearsal } from "../../src/engine/queued_notifications.ts";
 import { createMail } from "../../src/system/mail/mail.ts";

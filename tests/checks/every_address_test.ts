@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { observeAddresses, readTlsFiles } from "../../src/checks/every_address.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { CheckResult } from "../../src/domain/check.ts";
-import type { Files } from "../../src/domain/files.ts";
+import type { Files } from "../../src/domain/system.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 

@@ -5,7 +5,7 @@ import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import { fileKind } from "../../src/checks/file.ts";
 import type { CheckResult } from "../../src/domain/check.ts";
 import type { FileParameters } from "../../src/domain/generated/config.ts";
-import type { FileFacts, Files } from "../../src/domain/files.ts";
+import type { FileFacts, Files } from "../../src/domain/system.ts";
 import { readRegularFile, UnreadableFileError } from "../../src/shared/regular_file.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { problemTexts } from "../support/observe_check.ts";

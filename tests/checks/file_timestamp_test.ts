@@ -4,7 +4,7 @@ import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import { fileTimestampKind } from "../../src/checks/file_timestamp.ts";
 import type { CheckOf, CheckResult } from "../../src/domain/check.ts";
 import type { FileTimestampParameters } from "../../src/domain/generated/config.ts";
-import type { FileFacts, Files } from "../../src/domain/files.ts";
+import type { FileFacts, Files } from "../../src/domain/system.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { problemTexts } from "../support/observe_check.ts";

@@ -3,7 +3,7 @@ import { createFakeClock } from "../../testing/fake_clock.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { deepStrictEqual, match, ok, rejects, strictEqual } from "node:assert/strict";
 import { logKind } from "../../src/checks/log.ts";
-import type { FilePart, Files } from "../../src/domain/files.ts";
+import type { FilePart, Files } from "../../src/domain/system.ts";
 import type { LogParameters } from "../../src/domain/generated/config.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { problemTexts } from "../support/observe_check.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mysqlQueryKind } from "../../src/checks/mysql_query.ts";
 import type { CheckResult } from "../../src/domain/check.ts";
 import type { MysqlQueryParameters } from "../../src/domain/generated/config.ts";
-import { joinBytes } from "../../src/shared/join_bytes.ts";
+import { joinBytes } from "../../src/shared/text.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { createConnections } from "../../src/system/tcp/connections.ts";
 import { checkOf, contextOf, tempDirectory } from "../../testing/builders.ts";

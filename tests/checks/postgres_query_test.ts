@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { postgresQueryKind } from "../../src/checks/postgres_query.ts";
 import type { PostgresQueryParameters } from "../../src/domain/generated/config.ts";
-import { joinBytes } from "../../src/shared/join_bytes.ts";
+import { joinBytes } from "../../src/shared/text.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { createConnections } from "../../src/system/tcp/connections.ts";
 import { checkOf, contextOf } from "../../testing/builders.ts";

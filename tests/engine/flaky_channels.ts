@@ -1,6 +1,6 @@
 /** Channels with fake receivers on a fake clock: they fail in every way, and record the received notifications. */
 import type { ProcessCommand, ProcessEnd } from "../../src/domain/processes.ts";
-import type { IncomingResponse, OutgoingRequest } from "../../src/domain/requests.ts";
+import type { IncomingResponse, OutgoingRequest } from "../../src/domain/connections.ts";
 import type { System } from "../../src/domain/system.ts";
 import type { FakeClock } from "../../testing/fake_clock.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Invocation } from "../../src/cli/command_definition.ts";
 import { openConfigAt } from "../../src/cli/open_config.ts";
-import type { CheckJournal, JournalRow } from "../../src/domain/check_journal.ts";
+import type { CheckJournal, JournalRow } from "../../src/domain/store.ts";
 import { Past } from "../../src/rehearsal/past.ts";
 import { differencesOf, outagesOnlyIn, type Replay, replay } from "../../src/rehearsal/replay.ts";
 import { journalRows } from "../../src/state/journal.ts";

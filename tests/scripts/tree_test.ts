@@ -46,14 +46,14 @@ Deno.test("attributes without quotes contain only constants and numbers", () => 
   );
 });
 
-Deno.test("raw_timer.ts alone uses the runtime's timers", () => {
+Deno.test("runtime.ts alone uses the runtime's timers", () => {
   const users = FILES.filter((path) =>
     /\bset(?:Timeout|Interval)\(/.test(Deno.readTextFileSync(`${PROJECT}${path}`))
   );
   // The page scripts run in browsers.
   assert.deepEqual(users, [
     "src/outputs/html_report/page_scripts.ts",
-    "src/system/raw_timer.ts",
+    "src/system/runtime.ts",
   ]);
 });
 
@@ -72,7 +72,7 @@ Deno.test("no modules of src import each other in a cycle", () => {
 
 /** Modules that only a shared state requires. */
 const OF_SHARED_STATE =
-  /^src\/(?:state\/postgres\/|state\/notification_ids|members\/|config\/open_postgres|cli\/check\/take_part|cli\/commands\/members|cli\/shared_control|cli\/active_hosts)/;
+  /^src\/(?:state\/postgres\/|state\/record_writer|members\/|config\/open_postgres|cli\/check\/take_part|cli\/commands\/members|cli\/shared_control|cli\/active_hosts)/;
 
 Deno.test("with SQLite, no module of a shared state is loaded", () => {
   const isShared = (path: string): boolean => OF_SHARED_STATE.test(path);

@@ -8,7 +8,7 @@ import {
   summarise,
 } from "../../src/state/availability.ts";
 import type { Rollup } from "../../src/domain/store.ts";
-import { histogramOf } from "../../src/shared/duration_histogram.ts";
+import { histogramOf } from "../../src/shared/histograms.ts";
 import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
 import { NOW_MS } from "./records.ts";
 

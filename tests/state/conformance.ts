@@ -4,16 +4,21 @@
  */
 import assert from "node:assert/strict";
 import { CONDITIONS } from "../../src/domain/condition.ts";
-import { type Rollup, type RollupSum, type Store, StoreError } from "../../src/domain/store.ts";
-import type { CheckJournal, JournalRun } from "../../src/domain/check_journal.ts";
+import {
+  type CheckJournal,
+  type JournalRun,
+  type Rollup,
+  type RollupSum,
+  type Store,
+  StoreError,
+} from "../../src/domain/store.ts";
 import { allChanges } from "../../src/state/read_store.ts";
 import { journalRows } from "../../src/state/journal.ts";
 import { RecordCache } from "../../src/state/record_cache.ts";
 import { testJobs } from "./conformance_jobs.ts";
 import { testOutbox } from "./conformance_outbox.ts";
 import { HOSTILE_TEXTS } from "./hostile.ts";
-import { addHistograms, histogramOf, NO_RUNS } from "../../src/shared/duration_histogram.ts";
-import { addValue } from "../../src/shared/value_histogram.ts";
+import { addHistograms, addValue, histogramOf, NO_RUNS } from "../../src/shared/histograms.ts";
 import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
 import {
   changeOf,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Condition } from "../../src/domain/condition.ts";
-import type { JournalRow, JournalRun } from "../../src/domain/check_journal.ts";
+import type { JournalRow, JournalRun } from "../../src/domain/store.ts";
 import {
   type Added,
   addReview,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createNotificationIds } from "../../src/state/notification_ids.ts";
+import { createNotificationIds } from "../../src/state/record_writer.ts";
 
 function make(versions: Readonly<Record<string, number>>) {
   let made = 0;

@@ -1,5 +1,14 @@
 import type { JobEnd, JobRun } from "../../src/domain/job_runs.ts";
-import type { JournalBlock, JournalRun } from "../../src/domain/check_journal.ts";
+import type {
+  CheckRecord,
+  CheckUpdate,
+  ConditionChange,
+  JournalBlock,
+  JournalRun,
+  KeptResult,
+  RollupEntry,
+  Store,
+} from "../../src/domain/store.ts";
 import { addRun } from "../../src/state/journal.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { MonitorRun } from "../../src/domain/monitor_run.ts";
@@ -13,14 +22,6 @@ import type {
   QueuedNotification,
   Silence,
 } from "../../src/domain/outbox.ts";
-import type {
-  CheckRecord,
-  CheckUpdate,
-  ConditionChange,
-  KeptResult,
-  RollupEntry,
-  Store,
-} from "../../src/domain/store.ts";
 import { HOUR_MS } from "../../src/shared/time_units.ts";
 
 /** Some time: 2026-01-31T10:00:00Z. */

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import type { Condition } from "../../src/domain/condition.ts";
-import type { JournalRun } from "../../src/domain/check_journal.ts";
+import type { JournalRun } from "../../src/domain/store.ts";
 import { journalRows } from "../../src/state/journal.ts";
 import { type Span, type SplitTime, splitTime } from "../../src/state/split_time.ts";
 import { toObjective } from "../../src/outputs/summary/objectives.ts";

@@ -1,5 +1,5 @@
 /** The body of a response as the layers read it: piece by piece, each valid until the next. */
-import type { IncomingResponse } from "../../src/domain/requests.ts";
+import type { IncomingResponse } from "../../src/domain/connections.ts";
 
 type Body = Pick<IncomingResponse, "read">;
 

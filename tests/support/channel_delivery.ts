@@ -7,7 +7,7 @@ import type {
   MessageItem,
 } from "../../src/domain/delivery.ts";
 import type { Notification } from "../../src/domain/outbox.ts";
-import type { Mail } from "../../src/domain/mail.ts";
+import type { Mail } from "../../src/domain/system.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { createProcesses } from "../../src/system/process/processes.ts";

@@ -5,7 +5,7 @@ import { emailKind } from "../../src/channels/email.ts";
 import { webhookKind } from "../../src/channels/webhook.ts";
 import type { ChannelOf } from "../../src/domain/channel.ts";
 import type { Delivery } from "../../src/domain/delivery.ts";
-import type { Requests } from "../../src/domain/requests.ts";
+import type { Requests } from "../../src/domain/connections.ts";
 import { createMail, type Protection } from "../../src/system/mail/mail.ts";
 import { createRequests } from "../../src/system/http/requests.ts";
 import type { Certificate } from "./certificates.ts";

@@ -2,7 +2,7 @@
  * Sends emails and prints the outcome of each, a line of JSON, as a separate program: a test decides its permissions and
  * its trusted CAs. Arguments, for each email: the email as JSON, and its protection; empty: it follows from the port.
  */
-import type { OutgoingMail } from "../../src/domain/mail.ts";
+import type { OutgoingMail } from "../../src/domain/system.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { createMail, type Protection, protectionOf } from "../../src/system/mail/mail.ts";
 import { onUncaughtError } from "../../src/system/process_events.ts";

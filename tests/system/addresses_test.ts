@@ -4,7 +4,7 @@
  */
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
-import type { OutgoingMail } from "../../src/domain/mail.ts";
+import type { OutgoingMail } from "../../src/domain/system.ts";
 import { runArguments } from "../../testing/source.ts";
 import { inTime } from "../life/in_time.ts";
 import { type Certificate, createAuthority, createCertificate } from "../support/certificates.ts";

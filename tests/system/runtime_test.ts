@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createRawTimer } from "../../src/system/raw_timer.ts";
+import { createRawTimer } from "../../src/system/runtime.ts";
 
 Deno.test("createRawTimer() has one call, that which was set last", async () => {
   const timer = createRawTimer();

@@ -1,5 +1,5 @@
 import type { ObserveContext } from "../../domain/check_kind.ts";
-import type { IncomingResponse, OutgoingRequest } from "../../domain/requests.ts";
+import type { IncomingResponse, OutgoingRequest } from "../../domain/connections.ts";
 import { startDeadline } from "../../shared/deadline.ts";
 import { describeRequestFailure } from "../../shared/failure_words.ts";
 import { parseJson } from "../../shared/json_values.ts";

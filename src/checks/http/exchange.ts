@@ -6,8 +6,13 @@ import type { ObserveContext, ParameterProblem } from "../../domain/check_kind.t
 import { roundedMs } from "../../shared/json_values.ts";
 import { describeRequestFailure, isOwnFailure } from "../../shared/failure_words.ts";
 import { quote, QUOTED_LENGTH_MAX, truncate } from "../../shared/text.ts";
-import type { Connections, HostAddress, TlsMaterial } from "../../domain/connections.ts";
-import type { IncomingResponse, OutgoingRequest } from "../../domain/requests.ts";
+import type {
+  Connections,
+  HostAddress,
+  IncomingResponse,
+  OutgoingRequest,
+  TlsMaterial,
+} from "../../domain/connections.ts";
 import { capturesBody, captureValues, readHeader } from "./captures.ts";
 import { evaluateBody, expectsBody } from "./expected_body.ts";
 import {

@@ -1,5 +1,5 @@
 import type { HttpExpectation } from "../../domain/generated/config.ts";
-import type { IncomingResponse } from "../../domain/requests.ts";
+import type { IncomingResponse } from "../../domain/connections.ts";
 import { searchPattern } from "../body_pattern.ts";
 import { quote } from "../../shared/text.ts";
 import { BODY_BYTES_MAX, type BodyFindings, readBody, START_LENGTH_MAX } from "./response_body.ts";

@@ -1,4 +1,4 @@
-import type { IncomingResponse, OutgoingRequest, Requests } from "../../domain/requests.ts";
+import type { IncomingResponse, OutgoingRequest, Requests } from "../../domain/connections.ts";
 import { readHeader } from "./captures.ts";
 import type { HttpExpectation } from "../../domain/generated/config.ts";
 

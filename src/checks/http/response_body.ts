@@ -1,4 +1,4 @@
-import type { IncomingResponse } from "../../domain/requests.ts";
+import type { IncomingResponse } from "../../domain/connections.ts";
 
 type ResponseBody = Pick<IncomingResponse, "read">;
 

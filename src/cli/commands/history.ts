@@ -11,9 +11,8 @@ import { describeDurationRule, describeMetricRules } from "../../condition/durat
 import { type CheckStatus, describeStale, statusOf } from "../../engine/check_status.ts";
 import { describeAction, describeDelivery, describeOneCause } from "../../outputs/outbox_status.ts";
 import { allChanges } from "../../state/read_store.ts";
-import type { JournalRow } from "../../domain/check_journal.ts";
+import type { ConditionChange, JournalRow, Store } from "../../domain/store.ts";
 import type { LoggedDelivery } from "../../domain/outbox.ts";
-import type { ConditionChange, Store } from "../../domain/store.ts";
 import { measuredIn } from "../../state/metric_sums.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import {

@@ -30,7 +30,7 @@ export const stateCommand: Command = {
   run: async (invocation, system) => {
     const [action, from, to, ...rest] = invocation.operands;
     if (action === "schema" && from === undefined) {
-      const { schemaSql } = await import("../../state/postgres/postgres_schema.ts");
+      const { schemaSql } = await import("../../state/postgres/postgres_tables.ts");
       system.stdout.write(schemaSql(invocation.text("schema") ?? "monitor"));
       return EXIT.ok;
     }

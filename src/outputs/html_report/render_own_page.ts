@@ -8,7 +8,7 @@ import { describeDuration } from "../../domain/duration.ts";
 import type { LoggedDelivery } from "../../domain/outbox.ts";
 import type { ConditionChange } from "../../domain/store.ts";
 import { shellWord, truncate } from "../../shared/text.ts";
-import type { Percentiles } from "../../shared/duration_histogram.ts";
+import type { Percentiles } from "../../shared/histograms.ts";
 import { DAY_MS, durationText, HOUR_MS } from "../../shared/time_units.ts";
 import { describeAction } from "../outbox_status.ts";
 import { type Markup, markup, type PlainTime } from "../markup.ts";

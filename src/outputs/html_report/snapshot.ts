@@ -10,7 +10,7 @@ import type { CheckStatus } from "../../engine/check_status.ts";
 import type { FoundCause } from "../../engine/causes.ts";
 import type { MeasuredValues } from "../../state/metric_sums.ts";
 import type { System } from "../../domain/system.ts";
-import type { Percentiles } from "../../shared/duration_histogram.ts";
+import type { Percentiles } from "../../shared/histograms.ts";
 import type { Markup } from "../markup.ts";
 import type { PageFilter } from "./page_filter.ts";
 

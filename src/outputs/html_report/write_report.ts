@@ -30,7 +30,7 @@ import {
   type ReportSnapshot,
 } from "./snapshot.ts";
 import { firstHourMs, pageScale } from "./strips.ts";
-import { type Percentiles, percentilesOf } from "../../shared/duration_histogram.ts";
+import { type Percentiles, percentilesOf } from "../../shared/histograms.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 
 interface PageOptions extends Omit<GatherOptions, "pause"> {

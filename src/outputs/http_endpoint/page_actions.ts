@@ -1,8 +1,7 @@
 /** What people do on the live page: the same as the commands, by way of the state, and recorded with their name. */
 import { parseIntervalText } from "../../config/quantities.ts";
 import { hasProblem } from "../../condition/condition_state.ts";
-import { isReported } from "../../domain/agent_check.ts";
-import type { Check } from "../../domain/check.ts";
+import { type Check, isReported } from "../../domain/check.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { PageAction, Silence } from "../../domain/outbox.ts";
 import type { CheckRecord, Store } from "../../domain/store.ts";

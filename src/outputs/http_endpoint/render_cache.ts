@@ -1,6 +1,6 @@
 import type { Clock } from "../../domain/clock.ts";
 import { pause } from "../../shared/deadline.ts";
-import { joinBytes } from "../../shared/join_bytes.ts";
+import { joinBytes } from "../../shared/text.ts";
 import { type PagePiece, pieceText } from "../html_report/page_rows.ts";
 
 /** Makes a text: whole, or in parts with pauses, with a call for the time that each step of work took. */

@@ -6,7 +6,7 @@ import type { IncomingRequest, ServerResponse } from "../../domain/http_servers.
 import type { Listen } from "../../domain/generated/config.ts";
 import { canonicalAddress } from "../../shared/ip_address.ts";
 import { respondText } from "./check_ins.ts";
-import { joinBytes } from "../../shared/join_bytes.ts";
+import { joinBytes } from "../../shared/text.ts";
 import { type Markup, markup } from "../markup.ts";
 import type { PageForms } from "../html_report/snapshot.ts";
 

@@ -8,12 +8,11 @@ import {
 import type { CheckStatus } from "../../engine/check_status.ts";
 import { eachCondition } from "../../domain/condition.ts";
 import { measuredIn } from "../../state/metric_sums.ts";
-import type { CheckRecord, ConditionChange, RecentRun, Store } from "../../domain/store.ts";
+import type { CheckRecord, ConditionChange, JournalRow, RecentRun, Store } from "../../domain/store.ts";
 import { jsonText } from "../../shared/text.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
 import { isoTime, roundedMs, roundedMsOrNull } from "../../shared/json_values.ts";
 import { monitorFields, type MonitorStatus } from "./monitor_fields.ts";
-import type { JournalRow } from "../../domain/check_journal.ts";
 import type { LoggedDelivery, PageAction } from "../../domain/outbox.ts";
 import { actionFields, deliveryFields } from "../outbox_status.ts";
 import { objectiveFields, type ObjectiveResult } from "../summary/objectives.ts";

@@ -19,7 +19,7 @@ import {
   type SharingMetrics,
 } from "./render_metrics.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";
-import { percentilesOf } from "../../shared/duration_histogram.ts";
+import { percentilesOf } from "../../shared/histograms.ts";
 import { HOUR_MS } from "../../shared/time_units.ts";
 import { addMetrics, measuredIn } from "../../state/metric_sums.ts";
 import { asHeard, conditionOf, knownAtMember } from "../../engine/check_status.ts";

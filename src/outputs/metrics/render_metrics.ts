@@ -1,6 +1,5 @@
-import { isAgentCheck } from "../../domain/agent_check.ts";
-import type { Check } from "../../domain/check.ts";
-import type { Percentiles } from "../../shared/duration_histogram.ts";
+import { type Check, isAgentCheck } from "../../domain/check.ts";
+import type { Percentiles } from "../../shared/histograms.ts";
 import type { KnownCondition } from "../../domain/check_kind.ts";
 import { CONDITION_CODES, CONDITIONS } from "../../domain/condition.ts";
 import type { CheckRecord, KeptResult } from "../../domain/store.ts";

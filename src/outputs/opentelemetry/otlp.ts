@@ -5,7 +5,7 @@
 import { type Exposition, FAMILIES, type MetricName, metricType } from "../metrics/families.ts";
 import { afterColon } from "../../channels/clean_text.ts";
 import type { Opentelemetry } from "../../domain/generated/config.ts";
-import type { IncomingResponse } from "../../domain/requests.ts";
+import type { IncomingResponse } from "../../domain/connections.ts";
 import type { System } from "../../domain/system.ts";
 import { startDeadline } from "../../shared/deadline.ts";
 import { describeRequestFailure } from "../../shared/failure_words.ts";

@@ -4,7 +4,7 @@ import type { Check, CheckKind } from "../../domain/check.ts";
 import type { ConditionCounts } from "../../domain/condition.ts";
 import type { CheckRecord, ConditionChange, RollupSum, Store } from "../../domain/store.ts";
 import { asObserved, lastedIn, observedUntil } from "../../state/availability.ts";
-import { NO_RUNS } from "../../shared/duration_histogram.ts";
+import { NO_RUNS } from "../../shared/histograms.ts";
 import {
   type CheckHistory,
   type Period,

@@ -1,9 +1,8 @@
 /** Objectives, compared with what the runs of a check returned: met, missed, or undecided. Pure. */
 import type { ConditionCounts } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
-import type { Objective } from "../../domain/limits.ts";
-import { errorBudgetMs, sightOf } from "../../domain/objective.ts";
-import type { Schedule } from "../../domain/schedule.ts";
+import { errorBudgetMs, type Objective } from "../../domain/limits.ts";
+import { type Schedule, sightOf } from "../../domain/schedule.ts";
 import { SECOND_MS } from "../../shared/time_units.ts";
 import { percent } from "../../state/availability.ts";
 import type { SplitTime } from "../../state/split_time.ts";

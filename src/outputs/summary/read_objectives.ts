@@ -1,7 +1,7 @@
 import { openTimes } from "../../engine/maintenance_windows.ts";
 import { isAbout } from "../../engine/silences.ts";
 import type { Check } from "../../domain/check.ts";
-import { observedGapMs } from "../../domain/objective.ts";
+import { observedGapMs } from "../../domain/schedule.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { Store } from "../../domain/store.ts";
 import { DAY_MS } from "../../shared/time_units.ts";

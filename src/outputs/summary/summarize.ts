@@ -10,7 +10,7 @@ import { downMsOf, type ObjectiveResult } from "./objectives.ts";
 import type { Cause, LoggedDelivery, QueuedNotification } from "../../domain/outbox.ts";
 import type { CheckRecord, ConditionChange, RollupSum } from "../../domain/store.ts";
 import type { MonitorStatus } from "../json/monitor_fields.ts";
-import { percentilesOf } from "../../shared/duration_histogram.ts";
+import { percentilesOf } from "../../shared/histograms.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { availabilityOf } from "../../state/availability.ts";
 

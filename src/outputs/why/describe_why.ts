@@ -1,6 +1,6 @@
 /** Formats an explanation as text. */
 import { describeDuration } from "../../domain/duration.ts";
-import { agentCheckName, isReported } from "../../domain/agent_check.ts";
+import { agentCheckName, type Check, isReported } from "../../domain/check.ts";
 import type { Channel } from "../../domain/channel.ts";
 import type { KnownCondition } from "../../domain/check_kind.ts";
 import { quoteValue } from "../../config/problem.ts";

@@ -1,9 +1,8 @@
 /** Explains why the channels of a check were, or were not, notified: for `monitor why`, and for the page of the check. */
 import { initialState } from "../../condition/condition_state.ts";
-import { agentCheckName, isReported } from "../../domain/agent_check.ts";
+import { agentCheckName, type Check, isReported } from "../../domain/check.ts";
 import type { Channel } from "../../domain/channel.ts";
 import type { KnownCondition } from "../../domain/check_kind.ts";
-import type { Check } from "../../domain/check.ts";
 import type { DeliveryMarker, LoggedDelivery, Silence } from "../../domain/outbox.ts";
 import type { CheckRecord, KeptOutbox } from "../../domain/store.ts";
 import { asHeard, conditionOf, describeStale } from "../../engine/check_status.ts";

@@ -12,10 +12,10 @@ import type {
   ConnectionTarget,
   DatabaseTarget,
   Dns,
+  Requests,
 } from "../../domain/connections.ts";
-import type { Files } from "../../domain/files.ts";
+import type { Files } from "../../domain/system.ts";
 import type { Processes } from "../../domain/processes.ts";
-import type { Requests } from "../../domain/requests.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import { describeFileError, messageOf } from "../../shared/describe_error.ts";
 

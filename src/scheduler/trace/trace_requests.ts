@@ -1,7 +1,13 @@
 import { decoderFor } from "../../checks/http/response_body.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { CertificateReading, Connections, HandshakeTarget } from "../../domain/connections.ts";
-import type { IncomingResponse, OutgoingRequest, Requests } from "../../domain/requests.ts";
+import type {
+  CertificateReading,
+  Connections,
+  HandshakeTarget,
+  IncomingResponse,
+  OutgoingRequest,
+  Requests,
+} from "../../domain/connections.ts";
 import type { TraceDepth } from "../../domain/check.ts";
 import { startDeadline, unlessAborted } from "../../shared/deadline.ts";
 import { isCredentialName } from "../../config/credentials.ts";

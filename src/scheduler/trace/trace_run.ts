@@ -15,7 +15,7 @@ import {
   traceRequests,
 } from "./trace_requests.ts";
 import { hideValues } from "./hidden_values.ts";
-import type { Files } from "../../domain/files.ts";
+import type { Files } from "../../domain/system.ts";
 import type { CapturedText, Processes } from "../../domain/processes.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import { describeFileError, messageOf } from "../../shared/describe_error.ts";

@@ -5,7 +5,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { Connection } from "../../domain/connections.ts";
 import { onAbort } from "../deadline.ts";
-import { joinBytes } from "../join_bytes.ts";
+import { joinBytes } from "../text.ts";
 import {
   bindAndExecute,
   BodyReader,

@@ -1,5 +1,5 @@
 /** The messages of PostgreSQL's protocol 3.0 that a client needs (postgresql.org/docs/current/protocol-message-formats.html). */
-import { joinBytes } from "../join_bytes.ts";
+import { joinBytes } from "../text.ts";
 
 const ENCODER = new TextEncoder();
 // A byte-order mark at the beginning is part of the text.

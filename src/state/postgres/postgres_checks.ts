@@ -1,8 +1,14 @@
 /** Checks, their changes and roll-ups in PostgreSQL. */
 import { eachCondition } from "../../domain/condition.ts";
-import type { CheckJournal, JournalBlock } from "../../domain/check_journal.ts";
+import type {
+  CheckJournal,
+  CheckStore,
+  CheckUpdate,
+  JournalBlock,
+  Rollup,
+  SumSpan,
+} from "../../domain/store.ts";
 import { SHARING_MAX } from "../../domain/membership.ts";
-import type { CheckStore, CheckUpdate, Rollup, SumSpan } from "../../domain/store.ts";
 import { columnText } from "../codec.ts";
 import {
   changeIn,
@@ -14,14 +20,14 @@ import {
   RECENT_BYTES_MAX,
   rollupIn,
   rollupsOf,
+  selectLatestChanges,
   SUMMED_NAMES,
   SUMS,
   sumsOf,
   toRowLimit,
   unpackRuns,
 } from "../sql/rows.ts";
-import { selectLatestChanges } from "../sql/shared_statements.ts";
-import { addHistograms } from "../../shared/duration_histogram.ts";
+import { addHistograms } from "../../shared/histograms.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import type { RecordBatch, VersionedRecord, VersionedRecords } from "../record_writer.ts";
 import { cutChange } from "../retention.ts";
@@ -30,7 +36,7 @@ import { CHANGES, CHECKS, JOURNAL, OUTBOX, RECORDS, ROLLUPS } from "../sql/table
 import type { Access, PostgresClient } from "./postgres_client.ts";
 import { arrayText, type Parameter, type StatementResult } from "../../shared/postgres/protocol.ts";
 import { lastByKey, newRows, onConflict, readAll, toArrays } from "./postgres_tables.ts";
-import { joinBytes } from "../../shared/join_bytes.ts";
+import { joinBytes } from "../../shared/text.ts";
 
 const VERSIONS = ["version", "replaces"] as const;
 const CHECK_VALUES = [...namesOf(CHECKS), ...VERSIONS].join(", ");

@@ -2,8 +2,7 @@ import type { PostgresPlace } from "../../domain/stores.ts";
 import { copiedColumns, type CopiedTable, selectPage, type StateTables } from "../copy_state.ts";
 import { TABLES } from "../sql/tables.ts";
 import { explaining, PostgresClient, type PostgresClientOptions, type Session } from "./postgres_client.ts";
-import { prepareSchema } from "./postgres_schema.ts";
-import { newRows, toArrays } from "./postgres_tables.ts";
+import { newRows, prepareSchema, toArrays } from "./postgres_tables.ts";
 
 /**
  * Opens the tables of a state in PostgreSQL; they are created unless they are only to be read.

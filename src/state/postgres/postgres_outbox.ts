@@ -7,8 +7,7 @@ import {
   type Silence,
 } from "../../domain/outbox.ts";
 import type { KeptOutbox, OutboxStore, QueuedSummary } from "../../domain/store.ts";
-import { summaryIn } from "../sql/rows.ts";
-import { SELECT_COUNTS, SELECT_MARKERS, SELECT_SUMMARY } from "../sql/shared_statements.ts";
+import { SELECT_COUNTS, SELECT_MARKERS, SELECT_SUMMARY, summaryIn } from "../sql/rows.ts";
 import { columnText } from "../codec.ts";
 import {
   ACTIONS,

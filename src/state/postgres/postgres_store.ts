@@ -16,26 +16,31 @@ import {
   type PostgresClientOptions,
   type Session,
 } from "./postgres_client.ts";
-import { channelKeyIn, createPostgresQueues, readKnown, SELECT_PENDING_CHANNELS } from "./postgres_queues.ts";
-import { memberIn, SELECT_MEMBERS } from "./postgres_members.ts";
-import { prepareSchema } from "./postgres_schema.ts";
-import { columnText } from "../codec.ts";
-import { NO_REPORTS } from "../no_store.ts";
+import {
+  channelKeyIn,
+  createPostgresQueues,
+  memberIn,
+  readKnown,
+  SELECT_MEMBERS,
+  SELECT_PENDING_CHANNELS,
+} from "./postgres_members.ts";
 import {
   encodeRows,
   insertRows,
   LOCATION_RESULTS,
   newRows,
   onConflict,
+  prepareSchema,
   RECEIVED,
   toArrays,
   upsertRows,
 } from "./postgres_tables.ts";
+import { columnText } from "../codec.ts";
+import { NO_REPORTS } from "../no_store.ts";
 import { arrayText } from "../../shared/postgres/protocol.ts";
 import type { JobFacts, JobRun } from "../../domain/job_runs.ts";
 import type { Row } from "../sql/table_declaration.ts";
-import { endedRunOf, nameIn, runOf } from "../sql/rows.ts";
-import { DELETE_STRAY_MARKERS } from "../sql/shared_statements.ts";
+import { DELETE_STRAY_MARKERS, endedRunOf, nameIn, runOf } from "../sql/rows.ts";
 import {
   addReading,
   CHANGES_MAX,

@@ -2,6 +2,7 @@
 import { type Condition, type ConditionCounts, CONDITIONS, eachCondition } from "../../domain/condition.ts";
 import type { EndedJobRun, JobRun } from "../../domain/job_runs.ts";
 import type {
+  CheckJournal,
   ConditionChange,
   NamedMetricHour,
   QueuedSummary,
@@ -11,13 +12,22 @@ import type {
   RollupSum,
 } from "../../domain/store.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
-import { addHistograms, histogramOf, NO_RUNS } from "../../shared/duration_histogram.ts";
+import { addHistograms, histogramOf, NO_RUNS } from "../../shared/histograms.ts";
 import { bytes, columnText, json, list, nullable, number, UnreadableRowError } from "../codec.ts";
 import { journalRows } from "../journal.ts";
 import { limitsAt, RECENT_RUNS_MAX, startOf } from "../retention.ts";
-import type { CheckJournal } from "../../domain/check_journal.ts";
 import { type Row, unpackPairs } from "./table_declaration.ts";
-import { CHANGES, DURATION_COLUMNS, JOB_RUNS, METRIC_SUMS, ROLLUPS, SUMMARY } from "./tables.ts";
+import {
+  CHANGES,
+  CHANNEL_COUNTS,
+  DELIVERY_MARKERS,
+  DURATION_COLUMNS,
+  JOB_RUNS,
+  METRIC_SUMS,
+  ROLLUPS,
+  SUMMARY,
+} from "./tables.ts";
+import { NOTICE_PREFIX } from "../../domain/outbox.ts";
 
 /** The roll-ups of one run: that of its hour, the last one, and those that the time since the run before is in. */
 export function rollupsOf(entry: RollupEntry): readonly Omit<Rollup, "name">[] {
@@ -227,3 +237,29 @@ function unpackRun(view: DataView, offset: number): RecentRun {
     durationMs: Math.round(view.getFloat32(offset + 7) * 1000) / 1000,
   };
 }
+
+// The statements that every database has alike.
+
+/** The newest changes of some checks without their traces; `names` is a query. The inner query needs the index alone. */
+export function selectLatestChanges(names: string, limit: string): string {
+  return `SELECT (SELECT name FROM checks WHERE checks.id = check_id) AS name,
+      check_id, at_ms, from_condition, to_condition, output, '' AS trace
+    FROM changes WHERE id IN (
+      SELECT changes.id FROM changes WHERE check_id IN (SELECT id FROM checks WHERE name IN (${names}))
+      ORDER BY at_ms DESC, id DESC LIMIT ${limit})
+    ORDER BY at_ms DESC, id DESC`;
+}
+
+/** All markers, in the order in which they were first set. */
+export const SELECT_MARKERS = `SELECT ${DELIVERY_MARKERS.columns} FROM delivery_markers ORDER BY id`;
+
+/** Deletes the markers of checks that are deleted, but not those of notices about channels. */
+export const DELETE_STRAY_MARKERS = `DELETE FROM delivery_markers
+  WHERE check_name NOT IN (SELECT name FROM checks)
+    AND check_name NOT IN (SELECT '${NOTICE_PREFIX}' || channel_name FROM channel_counts)`;
+
+/** The counts of all channels, in the order in which they were first counted. */
+export const SELECT_COUNTS = `SELECT ${CHANNEL_COUNTS.columns} FROM channel_counts ORDER BY id`;
+
+/** The summary that was queued last. */
+export const SELECT_SUMMARY = `SELECT ${SUMMARY.columns} FROM summary`;

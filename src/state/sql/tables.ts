@@ -29,18 +29,18 @@ import {
   type RenderedSummary,
   type Silence,
 } from "../../domain/outbox.ts";
-import type { JournalBlock } from "../../domain/check_journal.ts";
-import type { ReportedRun, Reporting, StoredReport } from "../../domain/reports.ts";
 import type {
   CheckRecord,
   ConditionChange,
   DurationHistory,
+  JournalBlock,
   KeptResult,
   LastMetricHour,
   MetricSums,
   QueuedSummary,
   Rollup,
 } from "../../domain/store.ts";
+import type { ReportedRun, Reporting, StoredReport } from "../../domain/reports.ts";
 import {
   boolean,
   byName,
@@ -57,7 +57,7 @@ import {
   word,
 } from "../codec.ts";
 import type { ClockReadings } from "../retention.ts";
-import { NO_RUNS } from "../../shared/duration_histogram.ts";
+import { NO_RUNS } from "../../shared/histograms.ts";
 import {
   addedBlob,
   addedJson,

@@ -31,8 +31,7 @@ import {
 import { CLOCK, JOB_RUNS, JOBS, MONITOR, ONLY_ROW } from "../sql/tables.ts";
 import type { JobFacts, JobRun } from "../../domain/job_runs.ts";
 import { columnText, number } from "../codec.ts";
-import { endedRunOf, runOf } from "../sql/rows.ts";
-import { DELETE_STRAY_MARKERS } from "../sql/shared_statements.ts";
+import { DELETE_STRAY_MARKERS, endedRunOf, runOf } from "../sql/rows.ts";
 import {
   addReading,
   CHANGES_MAX,

@@ -2,7 +2,7 @@
 import type { CheckStore, CheckUpdate, SumSpan } from "../../domain/store.ts";
 import { columnText, number } from "../codec.ts";
 import type { Access, SqliteConnection } from "./sqlite_connection.ts";
-import { joinBytes } from "../../shared/join_bytes.ts";
+import { joinBytes } from "../../shared/text.ts";
 import { keepQueued } from "./sqlite_outbox.ts";
 import { cutChange } from "../retention.ts";
 import {
@@ -15,6 +15,7 @@ import {
   RECENT_BYTES_MAX,
   rollupIn,
   rollupsOf,
+  selectLatestChanges,
   SUMMED,
   SUMMED_NAMES,
   SUMS,
@@ -22,7 +23,6 @@ import {
   toRowLimit,
   unpackRuns,
 } from "../sql/rows.ts";
-import { selectLatestChanges } from "../sql/shared_statements.ts";
 import { packPair, upsertWithout } from "../sql/table_declaration.ts";
 import {
   CHANGES,

@@ -4,8 +4,7 @@ import type { OutboxStore, QueuedSummary } from "../../domain/store.ts";
 import type { Table } from "../sql/table_declaration.ts";
 import type { Access, SqliteConnection } from "./sqlite_connection.ts";
 import { columnText, nullable } from "../codec.ts";
-import { summaryIn } from "../sql/rows.ts";
-import { SELECT_COUNTS, SELECT_MARKERS, SELECT_SUMMARY } from "../sql/shared_statements.ts";
+import { SELECT_COUNTS, SELECT_MARKERS, SELECT_SUMMARY, summaryIn } from "../sql/rows.ts";
 import {
   ACTIONS,
   CHANNEL_COUNTS,
@@ -126,8 +125,7 @@ export const DELETE_MARKER = "DELETE FROM delivery_markers WHERE check_name = ? 
 const LOG_DELIVERY = `${DELIVERIES.insert} ON CONFLICT DO NOTHING`;
 
 /** The logged deliveries from a time to another, of a JSON list of names, or of all with NULL; all, or those with a cause. */
-export const SELECT_DELIVERIES =
-  `SELECT ${DELIVERIES.columns} FROM deliveries WHERE at_ms >= ?1 AND at_ms <= ?2
+const SELECT_DELIVERIES = `SELECT ${DELIVERIES.columns} FROM deliveries WHERE at_ms >= ?1 AND at_ms <= ?2
   AND (?3 IS NULL OR check_name IN (SELECT value FROM json_each(?3))) AND (?4 = 0 OR cause IS NOT NULL)
   ORDER BY at_ms, key`;
 
@@ -138,22 +136,20 @@ export const DELETE_OLD_DELIVERIES = `DELETE FROM deliveries WHERE id IN (SELECT
 export const DELETE_OLD_COUNTS = "DELETE FROM channel_counts WHERE counted_at_ms < ?";
 
 /** The silences that end after a time; their index has them in this order. */
-export const SELECT_SILENCES =
-  `SELECT ${SILENCES.columns} FROM silences WHERE until_ms > ? ORDER BY until_ms, id`;
+const SELECT_SILENCES = `SELECT ${SILENCES.columns} FROM silences WHERE until_ms > ? ORDER BY until_ms, id`;
 
 /** Ends at a time the silences and acknowledgements that are not over then. */
 const END_ALL_SILENCES = "UPDATE silences SET until_ms = ?1 WHERE until_ms > ?1 AND kind <> 'maintenance'";
 
 /** Ends at a time those of one check, or with NULL those of all checks at once, that are not over then. */
-export const END_SILENCES = `${END_ALL_SILENCES} AND check_name IS ?2`;
+const END_SILENCES = `${END_ALL_SILENCES} AND check_name IS ?2`;
 
 /** Forgets silences that ended before a time, so many at most. */
 export const DELETE_OLD_SILENCES =
   "DELETE FROM silences WHERE id IN (SELECT id FROM silences WHERE until_ms < ? LIMIT ?)";
 
 /** The actions on a check; their index has them in this order. */
-export const SELECT_ACTIONS =
-  `SELECT ${ACTIONS.columns} FROM actions WHERE check_name = ? ORDER BY at_ms, id`;
+const SELECT_ACTIONS = `SELECT ${ACTIONS.columns} FROM actions WHERE check_name = ? ORDER BY at_ms, id`;
 
 /** Forgets actions before a time, so many at most. */
 export const DELETE_OLD_ACTIONS =

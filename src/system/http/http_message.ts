@@ -1,4 +1,4 @@
-import type { RequestFailure } from "../../domain/requests.ts";
+import type { RequestFailure } from "../../domain/connections.ts";
 import { once } from "node:events";
 import type { Transform } from "node:stream";
 

@@ -8,7 +8,7 @@
  */
 import { pause } from "../../shared/deadline.ts";
 import { systemCodeOf } from "../../shared/describe_error.ts";
-import { joinBytes } from "../../shared/join_bytes.ts";
+import { joinBytes } from "../../shared/text.ts";
 import type { Clock } from "../../domain/clock.ts";
 import {
   type HttpServer,

@@ -1,7 +1,16 @@
 import { messageOf } from "../../shared/describe_error.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { IncomingResponse, OutgoingRequest, RequestFailure, Requests } from "../../domain/requests.ts";
+import type {
+  Connection,
+  ConnectionPhase,
+  Connections,
+  ConnectionTarget,
+  IncomingResponse,
+  OutgoingRequest,
+  RequestFailure,
+  Requests,
+} from "../../domain/connections.ts";
 import type { System } from "../../domain/system.ts";
 import { explainConnectionError, explainRequestError } from "../network_failure.ts";
 import {
@@ -20,16 +29,14 @@ import {
 } from "./http_message.ts";
 import { abortLate } from "../deno_workarounds/late_abort.ts";
 import type { ClientTls } from "../tls/tls_settings.ts";
-import { decodeComponent } from "../../shared/text.ts";
+import { decodeComponent, joinBytes } from "../../shared/text.ts";
 import { setImmediate } from "node:timers";
-import type { Connection, ConnectionPhase, Connections, ConnectionTarget } from "../../domain/connections.ts";
 import { connectStream, type ConnectTcpOptions } from "../tcp/connect_tcp.ts";
 import { closeQuietly, writeAll } from "../tcp/tcp_stream.ts";
-import { joinBytes } from "../../shared/join_bytes.ts";
 import { lazily } from "../../shared/lazily.ts";
 import { onAbort } from "../../shared/deadline.ts";
 
-export interface RequestsOptions {
+interface RequestsOptions {
   readonly clock: Clock;
   /** Reads a variable; those that name a proxy matter. @default there are none */
   readonly environment?: System["environment"];

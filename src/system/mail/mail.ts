@@ -6,7 +6,7 @@ import { startDeadline } from "../../shared/deadline.ts";
 import { isIP } from "node:net";
 import type { Clock } from "../../domain/clock.ts";
 import type { HandshakeTarget } from "../../domain/connections.ts";
-import type { Mail, MailEnd, OutgoingMail } from "../../domain/mail.ts";
+import type { Mail, MailEnd, OutgoingMail } from "../../domain/system.ts";
 import { connectTcp, type ConnectTcpOptions } from "../tcp/connect_tcp.ts";
 import { lookUpName, withoutBrackets } from "../tcp/tcp_stream.ts";
 import { failsForGood, isLastingTlsError } from "../tls/handshakes.ts";
@@ -265,7 +265,7 @@ interface Composed {
 }
 
 /** Quoted-printable keeps lines as they are, and carries any character (RFC 2045). */
-export async function compose(mail: OutgoingMail): Promise<Composed> {
+async function compose(mail: OutgoingMail): Promise<Composed> {
   // nodemailer composes the email and nothing else.
   const { default: Composer } = await import("nodemailer/lib/mail-composer");
   const { references } = mail;

@@ -4,7 +4,7 @@ import { onAbort } from "../../shared/deadline.ts";
 import { TcpStream } from "../tcp/tcp_stream.ts";
 import { beginTls, handshaken } from "../tls/handshakes.ts";
 import type { ConnectionTarget } from "../../domain/connections.ts";
-import type { MailEnd } from "../../domain/mail.ts";
+import type { MailEnd } from "../../domain/system.ts";
 import { explainConnectionError } from "../network_failure.ts";
 import { oneLine } from "../../shared/text.ts";
 

@@ -11,7 +11,7 @@ import type { Foreground, ForegroundEnd } from "../../domain/processes.ts";
 import { endOf } from "../deno_workarounds/real_time_signals.ts";
 import { onSignal } from "../process_events.ts";
 import { explainSpawnFailure, isOutOfDescriptors } from "./process_group.ts";
-import { joinBytes } from "../../shared/join_bytes.ts";
+import { joinBytes } from "../../shared/text.ts";
 
 /** The time that silent pipes may stay open after the command has exited while a leftover process has them open. */
 const HELD_PIPES_MS = 200;

@@ -3,7 +3,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { CapturedText, ProcessCommand, ProcessEnd, Processes } from "../../domain/processes.ts";
 import { type ChildEnd, endOf } from "../deno_workarounds/real_time_signals.ts";
 import { createProcessGroups, explainSpawnFailure, type ProcessGroups } from "./process_group.ts";
-import { joinBytes } from "../../shared/join_bytes.ts";
+import { joinBytes } from "../../shared/text.ts";
 
 interface ProcessesOptions {
   /** How long a group has between SIGTERM and SIGKILL. @default {2000} */

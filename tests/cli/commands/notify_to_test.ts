@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { run } from "../../../src/cli/run.ts";
-import type { OutgoingRequest } from "../../../src/domain/requests.ts";
+import type { OutgoingRequest } from "../../../src/domain/connections.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { testTable } from "../../support/rows.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { RenderCache } from "../../../src/outputs/http_endpoint/render_cache.ts";
-import { joinBytes } from "../../../src/shared/join_bytes.ts";
+import { joinBytes } from "../../../src/shared/text.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
 
 async function textOf(rendering: Awaited<ReturnType<RenderCache["get"]>>): Promise<string> {

@@ -4,7 +4,7 @@ import { type MetricValues, renderMetrics } from "../../../src/outputs/metrics/r
 import { type ExportEnd, exportMetrics } from "../../../src/outputs/opentelemetry/export_otlp.ts";
 import { startOpenTelemetry } from "../../../src/outputs/optional_outputs.ts";
 import { SpanQueue } from "../../../src/outputs/opentelemetry/span_queue.ts";
-import type { IncomingResponse, OutgoingRequest } from "../../../src/domain/requests.ts";
+import type { IncomingResponse, OutgoingRequest } from "../../../src/domain/connections.ts";
 import { HOSTILE_NAMES } from "../../../testing/hostile_configs.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { type OtlpPoint, readMetrics } from "../../support/otlp_messages.ts";

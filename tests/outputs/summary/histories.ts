@@ -1,7 +1,7 @@
 import type { ConditionCounts } from "../../../src/domain/condition.ts";
 import type { CheckHistory, RunSums } from "../../../src/outputs/summary/summarize.ts";
 import { type ObjectiveResult, toObjective } from "../../../src/outputs/summary/objectives.ts";
-import { histogramOf } from "../../../src/shared/duration_histogram.ts";
+import { histogramOf } from "../../../src/shared/histograms.ts";
 import { DAY_MS, MINUTE_MS } from "../../../src/shared/time_units.ts";
 import type { SplitTime } from "../../../src/state/split_time.ts";
 import { NOW_MS, recordOf } from "../../state/records.ts";

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { requiresTools } from "../../../testing/tools.ts";
 import { pause } from "../../../src/shared/deadline.ts";
 import { openHeartbeats } from "../../../src/state/postgres/postgres_members.ts";
-import { joinBytes } from "../../../src/shared/join_bytes.ts";
+import { joinBytes } from "../../../src/shared/text.ts";
 import { int16, int32, message, terminated } from "../../../src/shared/postgres/protocol.ts";
 import {
   ACCEPTED,

@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import { StoreError } from "../../../src/domain/store.ts";
 import { PostgresClient } from "../../../src/state/postgres/postgres_client.ts";
-import { prepareSchema, schemaSql } from "../../../src/state/postgres/postgres_schema.ts";
+import {
+  POSTGRES_MIGRATIONS,
+  prepareSchema,
+  schemaSql,
+} from "../../../src/state/postgres/postgres_tables.ts";
 import { openPostgresStore } from "../../../src/state/postgres/postgres_store.ts";
-import { POSTGRES_MIGRATIONS } from "../../../src/state/postgres/postgres_tables.ts";
 import { clientOptions, sharedPostgres, storeOptions, testPostgres } from "../../support/postgres.ts";
 import type { Parameter } from "../../../src/shared/postgres/protocol.ts";
 import { RECORDS } from "../../../src/state/sql/tables.ts";
-import { percentilesOf } from "../../../src/shared/duration_histogram.ts";
+import { percentilesOf } from "../../../src/shared/histograms.ts";
 import { entryOf, NOW_MS, recordOf, recordsIn, updateOf } from "../records.ts";
 
 const postgres = sharedPostgres();

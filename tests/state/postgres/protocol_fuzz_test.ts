@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { shortOrFull } from "../../../testing/full_form.ts";
 import { pause } from "../../../src/shared/deadline.ts";
-import { joinBytes } from "../../../src/shared/join_bytes.ts";
+import { joinBytes } from "../../../src/shared/text.ts";
 import { int32, message, terminated } from "../../../src/shared/postgres/protocol.ts";
 import { campaign, testSeed } from "../../../testing/seed.ts";
 import { Random } from "../../../testing/simulation/random.ts";

@@ -18,7 +18,7 @@ import {
   terminated,
 } from "../../../src/shared/postgres/protocol.ts";
 import { createFakeClock, type FakeClock } from "../../../testing/fake_clock.ts";
-import { joinBytes } from "../../../src/shared/join_bytes.ts";
+import { joinBytes } from "../../../src/shared/text.ts";
 
 /** What a server sends; it waits for the client in between. */
 export type Behavior = (client: ClientMessages) => AsyncGenerator<Uint8Array, void>;

@@ -9,7 +9,7 @@ import {
 } from "../../../src/state/sqlite/sqlite_connection.ts";
 import { type Migration, RECORDS, ROLLUPS, STEPS } from "../../../src/state/sql/tables.ts";
 import { entryOf, NOW_MS, recordOf, updateOf } from "../records.ts";
-import { percentilesOf } from "../../../src/shared/duration_histogram.ts";
+import { percentilesOf } from "../../../src/shared/histograms.ts";
 import { HOUR_MS } from "../../../src/shared/time_units.ts";
 import { withState, withStatePath } from "../state_directory.ts";
 

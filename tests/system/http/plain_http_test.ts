@@ -2,7 +2,7 @@
 import { createRealClock } from "../../../testing/real_clock.ts";
 import assert from "node:assert/strict";
 import { brotliCompressSync, gzipSync } from "node:zlib";
-import type { IncomingResponse, OutgoingRequest } from "../../../src/domain/requests.ts";
+import type { IncomingResponse, OutgoingRequest } from "../../../src/domain/connections.ts";
 import { createRequests } from "../../../src/system/http/requests.ts";
 import { readPieces, readText } from "../../support/bodies.ts";
 import { createAuthority, createCertificate } from "../../support/certificates.ts";

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import PostalMime from "postal-mime";
-import type { MailEnd, OutgoingMail } from "../../../src/domain/mail.ts";
+import type { MailEnd, OutgoingMail } from "../../../src/domain/system.ts";
 import { createRealClock } from "../../../testing/real_clock.ts";
 import { createMail, type Protection, protectionOf } from "../../../src/system/mail/mail.ts";
 import { mailFailure } from "../../../src/system/mail/smtp_connection.ts";
