@@ -367,8 +367,8 @@ export const POSTGRES: FaultyLayer = {
         ],
         [
           "runs of one hour that are saved together are not added",
-          "durationTotalMs: before.durationTotalMs + added.durationTotalMs",
-          "durationTotalMs: added.durationTotalMs",
+          "addSums(before, one)",
+          "addSums(one, { ...before, durationTotalMs: 0 })",
         ],
       ],
     },

@@ -48,25 +48,56 @@ export function summarise(
   { sinceMs, untilMs }: Readonly<Record<"sinceMs" | "untilMs", number>>,
 ): SpanSummary {
   const chosen = rollups.filter(({ startMs, spanMs }) => startMs + spanMs > sinceMs && startMs <= untilMs);
-  const sum = (pick: (rollup: Rollup) => number): number =>
-    chosen.reduce((subtotal, rollup) => subtotal + pick(rollup), 0);
-  const observed = eachCondition((condition) => sum((rollup) => rollup.observed[condition]));
-  const lastedMs = eachCondition((condition) => sum((rollup) => rollup.lastedMs[condition]));
+  const { lastedMs, durationTotalMs, durationMaxMs, failedStreakMax, durations } = chosen.reduce(
+    addSums<Sums>,
+    NO_SUMS,
+  );
+  const observed = chosen.reduce((sum, rollup) => addCounts(sum, rollup.observed), NO_COUNTS);
   const runs = total(observed);
-  const durationMaxMs = chosen.reduce((most, rollup) => Math.max(most, rollup.durationMaxMs), 0);
-  const durations = chosen.reduce((sums, rollup) => addHistograms(sums, rollup.durations), NO_RUNS);
   return {
     runs,
     failedRuns: runs - observed.ok,
-    failedStreakMax: chosen.reduce((most, rollup) => Math.max(most, rollup.failedStreakMax), 0),
+    failedStreakMax,
     observed,
     lastedMs,
-    durationMeanMs: runs === 0 ? null : sum((rollup) => rollup.durationTotalMs) / runs,
+    durationMeanMs: runs === 0 ? null : durationTotalMs / runs,
     durationMaxMs: runs === 0 ? null : durationMaxMs,
     percentiles: percentilesOf({ runs, durations, durationMaxMs }),
     metrics: sumMetrics(chosen),
   };
 }
+
+/** What roll-ups and their sums have in common. */
+type Sums = Pick<
+  Rollup,
+  "lastedMs" | "durationTotalMs" | "durationMaxMs" | "failedStreakMax" | "durations"
+>;
+
+/** Returns one with the sums of both. */
+export function addSums<One extends Sums>(one: One, other: Sums): One {
+  return {
+    ...one,
+    lastedMs: addCounts(one.lastedMs, other.lastedMs),
+    durationTotalMs: one.durationTotalMs + other.durationTotalMs,
+    durationMaxMs: Math.max(one.durationMaxMs, other.durationMaxMs),
+    failedStreakMax: Math.max(one.failedStreakMax, other.failedStreakMax),
+    durations: addHistograms(one.durations, other.durations),
+  };
+}
+
+export function addCounts(one: ConditionCounts, other: ConditionCounts): ConditionCounts {
+  return eachCondition((condition) => one[condition] + other[condition]);
+}
+
+export const NO_COUNTS: ConditionCounts = { ok: 0, unknown: 0, warning: 0, critical: 0 };
+
+export const NO_SUMS: Sums = {
+  lastedMs: NO_COUNTS,
+  durationTotalMs: 0,
+  durationMaxMs: 0,
+  failedStreakMax: 0,
+  durations: NO_RUNS,
+};
 
 /** A time in which a condition was the confirmed one. */
 interface ObservedTime {
@@ -121,13 +152,11 @@ export function lastedIn(
   record: CheckRecord | null,
   untilMs: number,
 ): ConditionCounts {
-  if (runs === 0) return NO_TIME;
+  if (runs === 0) return NO_COUNTS;
   const present = record === null ? null : observedUntil(record, untilMs, true);
   if (present === null) return lastedMs;
   return { ...lastedMs, [present.condition]: lastedMs[present.condition] + present.ms };
 }
-
-const NO_TIME: ConditionCounts = { ok: 0, unknown: 0, warning: 0, critical: 0 };
 
 export interface Availability {
   /** For how long some condition was the confirmed one; the rest of a span has no data. */

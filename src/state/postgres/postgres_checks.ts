@@ -1,39 +1,25 @@
 /** Checks, their changes and roll-ups in PostgreSQL. */
-import { eachCondition } from "../../domain/condition.ts";
-import type {
-  CheckJournal,
-  CheckStore,
-  CheckUpdate,
-  JournalBlock,
-  Rollup,
-  SumSpan,
-} from "../../domain/store.ts";
+import type { CheckStore, CheckUpdate, JournalBlock, Rollup, SumSpan } from "../../domain/store.ts";
 import { SHARING_MAX } from "../../domain/membership.ts";
 import { columnText } from "../codec.ts";
 import {
-  changeIn,
+  createCheckReads,
+  type Dialect,
   FRESH_BYTES_MAX,
-  journalsOf,
-  metricHourIn,
   nameIn,
   packRun,
   RECENT_BYTES_MAX,
-  rollupIn,
   rollupsOf,
-  selectLatestChanges,
   SUMMED_NAMES,
   SUMS,
-  sumsOf,
-  toRowLimit,
-  unpackRuns,
 } from "../sql/rows.ts";
-import { addHistograms } from "../../shared/histograms.ts";
+import { addCounts, addSums } from "../availability.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import type { RecordBatch, VersionedRecord, VersionedRecords } from "../record_writer.ts";
 import { cutChange } from "../retention.ts";
 import type { Table } from "../sql/table_declaration.ts";
 import { CHANGES, CHECKS, JOURNAL, OUTBOX, RECORDS, ROLLUPS } from "../sql/tables.ts";
-import type { Access, PostgresClient } from "./postgres_client.ts";
+import type { PostgresClient } from "./postgres_client.ts";
 import { arrayText, type Parameter, type StatementResult } from "../../shared/postgres/protocol.ts";
 import { lastByKey, newRows, onConflict, readAll, toArrays } from "./postgres_tables.ts";
 import { joinBytes } from "../../shared/text.ts";
@@ -190,25 +176,14 @@ function unreachable(): never {
 
 /** One roll-up for each span: a statement can't merge into a row twice. */
 function mergedRollups(updates: readonly CheckUpdate[]): readonly Omit<Rollup, "name">[] {
-  const merged = new Map<string, Omit<Rollup, "name">>();
-  for (const added of updates.flatMap(({ rollup }) => rollup === null ? [] : rollupsOf(rollup))) {
-    const key = `${added.startMs} ${added.spanMs}`;
-    const before = merged.get(key);
-    merged.set(
-      key,
-      before === undefined ? added : {
-        ...added,
-        observed: sum(before.observed, added.observed),
-        lastedMs: sum(before.lastedMs, added.lastedMs),
-        durationTotalMs: before.durationTotalMs + added.durationTotalMs,
-        durationMaxMs: Math.max(before.durationMaxMs, added.durationMaxMs),
-        failedStreakMax: Math.max(before.failedStreakMax, added.failedStreakMax),
-        durations: addHistograms(before.durations, added.durations),
-        metrics: added.metrics ?? before.metrics,
-      },
-    );
-  }
-  return [...merged.values()];
+  const added = updates.flatMap(({ rollup }) => rollup === null ? [] : rollupsOf(rollup));
+  return [...Map.groupBy(added, ({ startMs, spanMs }) => `${startMs} ${spanMs}`).values()].map((same) =>
+    same.reduce((before, one) => ({
+      ...addSums(before, one),
+      observed: addCounts(before.observed, one.observed),
+      metrics: one.metrics ?? before.metrics,
+    }))
+  );
 }
 
 /** One block for each time: those of one time are joined as in SQLite. */
@@ -219,20 +194,6 @@ function mergedBlocks(updates: readonly CheckUpdate[]): readonly JournalBlock[] 
     rows: joinBytes(blocks.toReversed().map(({ rows }) => rows)),
   }));
 }
-
-function sum(one: Rollup["observed"], other: Rollup["observed"]): Rollup["observed"] {
-  return eachCondition((condition) => one[condition] + other[condition]);
-}
-
-const OF_NAME = "check_id = (SELECT id FROM checks WHERE name = $1)";
-
-const SELECT_CHANGES = `SELECT ${CHANGES.columns} FROM changes
-  WHERE ${OF_NAME} AND at_ms >= $2 AND at_ms <= $3 ORDER BY at_ms DESC, id DESC LIMIT $4::bigint OFFSET $5::bigint`;
-
-const SELECT_LATEST_CHANGES = selectLatestChanges("SELECT unnest($1::text[])", "$2::bigint");
-
-const SELECT_ROLLUPS = `SELECT ${ROLLUPS.columns} FROM rollups
-  WHERE ${OF_NAME} AND start_ms + span_ms > $2 ORDER BY start_ms, span_ms DESC`;
 
 const START: Readonly<Record<SumSpan, string>> = {
   hour: "start_ms",
@@ -264,40 +225,14 @@ const SELECT_JOURNAL = `SELECT name, results, checks.journal AS record
   FROM checks LEFT JOIN journal ON journal.check_id = checks.id AND last_ms >= $2
   WHERE name = ANY($1::text[]) AND checks.journal IS NOT NULL ORDER BY checks.id, last_ms`;
 
-/** The journals of so many checks are read at a time: a response has a limit, and each may have a megabyte. */
-const JOURNALS_MAX = 50;
-
 /** The writer of a process does the rest. */
-export function createCheckReads({ select }: Access): Omit<CheckStore, "records" | "save"> {
-  return {
-    changes: (name, { sinceMs, limit, from = { atMs: Infinity, skip: 0 } }) => {
-      const values = [columnText.encode(name), sinceMs, from.atMs, toRowLimit(limit), from.skip];
-      return select(SELECT_CHANGES, values, (row) => changeIn(row, name));
-    },
-    latestChanges: (names, limit) =>
-      select(SELECT_LATEST_CHANGES, [toNames(names), toRowLimit(limit)], (row) => changeIn(row)),
-    rollups: (name, sinceMs) =>
-      select(SELECT_ROLLUPS, [columnText.encode(name), sinceMs], (row) => rollupIn(row, name)),
-    rollupSums: async (names, { sinceMs, untilMs, each }) =>
-      (await select(selectSums(each), [toNames(names), sinceMs, untilMs], sumsOf)).flat(),
-    metricHours: (names, { sinceMs, untilMs }) =>
-      select(SELECT_METRICS, [toNames(names), sinceMs, untilMs], metricHourIn),
-    recentRuns: (names) =>
-      select(
-        SELECT_RECENT,
-        [toNames(names)],
-        (row) => ({ name: nameIn(row), runs: unpackRuns(row["recent"]) }),
-      ),
-    journal: async (names, span) => {
-      const journals: CheckJournal[] = [];
-      const all = [...new Set(names)];
-      for (let from = 0; from < all.length; from += JOURNALS_MAX) {
-        const values = [toNames(all.slice(from, from + JOURNALS_MAX)), span.sinceMs];
-        journals.push(...journalsOf(await select(SELECT_JOURNAL, values, (row) => row), span));
-      }
-      return journals;
-    },
-  };
+export function createPostgresReads(dialect: Dialect): Omit<CheckStore, "records" | "save"> {
+  return createCheckReads(dialect, {
+    sums: { hour: selectSums("hour"), day: selectSums("day"), check: selectSums("check") },
+    metrics: SELECT_METRICS,
+    recent: SELECT_RECENT,
+    journal: SELECT_JOURNAL,
+  });
 }
 
 function toNames(names: readonly string[]): string {

@@ -3,7 +3,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { ConnectionPhase, Connections, DatabaseTarget } from "../../domain/connections.ts";
 import type { PostgresPlace } from "../../domain/stores.ts";
 import { createAbort, pause, startDeadline } from "../../shared/deadline.ts";
-import type { Row } from "../sql/table_declaration.ts";
+import type { Dialect } from "../sql/rows.ts";
 import {
   type Parameter,
   PostgresError,
@@ -218,10 +218,9 @@ export class PostgresClient {
 }
 
 /** Runs work on a store in PostgreSQL; errors become a {@linkcode StoreError}. */
-export interface Access {
+export interface Access extends Dialect {
   read<T>(work: () => Promise<T>): Promise<T>;
   write<T>(work: () => Promise<T>): Promise<T>;
-  select<T>(sql: string, parameters: readonly Parameter[], read: (row: Row) => T): Promise<readonly T[]>;
 }
 
 /** A server that can't be used; the message is one line. */
@@ -248,35 +247,33 @@ function nameOf(target: DatabaseTarget): string {
   return "socketPath" in target ? target.socketPath : hostAndPort(target.host, target.port);
 }
 
-function explainServer(error: unknown, facts: ServerFacts): ServerUnusableError {
-  const reason = reasonOf(error, facts);
-  return new ServerUnusableError(reason, { cause: error, isTemporary: isTemporary(error, reason, facts) });
-}
-
-function isTemporary(error: unknown, reason: string, { target }: ServerFacts): boolean {
-  if (error instanceof ServerUnusableError) return error.isTemporary;
-  if (error instanceof PostgresError) return UNREACHABLE.test(error.code);
-  if (error instanceof ProtocolError || error instanceof Deno.errors.NotCapable) return false;
-  if (error instanceof ConnectionLostError) return true;
-  if ("socketPath" in target) return systemCodeOf(error) !== "EACCES";
-  return [/is not PostgreSQL/, ...TLS_FIXES.map(([pattern]) => pattern)].every((other) =>
-    !other.test(reason)
-  );
+function explainServer(
+  error: unknown,
+  { target, place, phase, connections }: ServerFacts,
+): ServerUnusableError {
+  const unusable = (reason: string, isTemporary: boolean): ServerUnusableError =>
+    new ServerUnusableError(reason, { cause: error, isTemporary });
+  if (error instanceof ServerUnusableError) return error;
+  if (error instanceof ProtocolError) return unusable(`server ${error.message}`, false);
+  if (error instanceof PostgresError) {
+    return unusable(explainSqlState(error, place), UNREACHABLE.test(error.code));
+  }
+  if (error instanceof ConnectionLostError) return unusable(`${error.message}; ${CHECK_ADDRESS}`, true);
+  if (error instanceof Deno.errors.NotCapable) {
+    return unusable(`missing permission: ${error.message}`, false);
+  }
+  if ("socketPath" in target) {
+    const code = systemCodeOf(error);
+    return unusable(SOCKET_REASONS[code] ?? messageOf(error), code !== "EACCES");
+  }
+  const { reason } = connections.explain(error, target, phase);
+  const fix = TLS_FIXES.find(([pattern]) => pattern.test(reason))?.[1];
+  const isTemporary = fix === undefined && !reason.includes("is not PostgreSQL");
+  return unusable(`${reason}; ${fix ?? CHECK_ADDRESS}`, isTemporary);
 }
 
 /** SQLSTATE of a server that is starting, stopping, or has too many connections. */
 const UNREACHABLE = /^(?:08|53300|57P0[123])/;
-
-function reasonOf(error: unknown, { target, place, phase, connections }: ServerFacts): string {
-  if (error instanceof ServerUnusableError) return error.message;
-  if (error instanceof ProtocolError) return `server ${error.message}`;
-  if (error instanceof PostgresError) return explainSqlState(error, place);
-  if (error instanceof ConnectionLostError) return `${error.message}; ${CHECK_ADDRESS}`;
-  if (error instanceof Deno.errors.NotCapable) return `missing permission: ${error.message}`;
-  if ("socketPath" in target) return SOCKET_REASONS[systemCodeOf(error)] ?? messageOf(error);
-  const { reason } = connections.explain(error, target, phase);
-  return `${reason}; ${TLS_FIXES.find(([pattern]) => pattern.test(reason))?.[1] ?? CHECK_ADDRESS}`;
-}
 
 const CHECK_ADDRESS = "check host and port, and that PostgreSQL runs there";
 
@@ -329,23 +326,17 @@ export async function explaining<T>(attempt: Attempt, work: () => Promise<T>): P
 /** Turns an error of the client into one of a store; `null` for one that is a bug. */
 export function explainPostgresFailure(error: unknown, { action, place }: Attempt): StoreError | null {
   if (error instanceof StoreError) return error;
-  const failed = `cannot ${action} state "${place.url}": `;
+  const failed = (reason: string, failure: StoreFailure, cause: unknown = error): StoreError =>
+    new StoreError(`cannot ${action} state "${place.url}": ${reason}`, failure, { cause });
   if (error instanceof ServerUnusableError) {
     // The cause names a permission that the runtime did not grant.
-    const cause = error.cause instanceof Error ? error.cause : error;
-    return new StoreError(failed + error.message, error.isTemporary ? "unreachable" : "other", { cause });
+    return failed(error.message, error.isTemporary ? "unreachable" : "other", error.cause ?? error);
   }
   if (error instanceof PostgresError) {
     const failure = FAILURES[error.code] ?? (UNREACHABLE.test(error.code) ? "unreachable" : "other");
-    return new StoreError(failed + explainSqlState(error, place), failure, { cause: error });
+    return failed(explainSqlState(error, place), failure);
   }
-  if (error instanceof ConnectionLostError) {
-    return new StoreError(failed + error.message, "unreachable", { cause: error });
-  }
-  if (error instanceof ProtocolError) {
-    return new StoreError(`${failed}server ${error.message}`, "other", { cause: error });
-  }
-  return error instanceof UnreadableRowError
-    ? new StoreError(failed + error.message, "other", { cause: error })
-    : null;
+  if (error instanceof ConnectionLostError) return failed(error.message, "unreachable");
+  if (error instanceof ProtocolError) return failed(`server ${error.message}`, "other");
+  return error instanceof UnreadableRowError ? failed(error.message, "other") : null;
 }

@@ -7,17 +7,9 @@ import {
   type Silence,
 } from "../../domain/outbox.ts";
 import type { KeptOutbox, OutboxStore, QueuedSummary } from "../../domain/store.ts";
-import { SELECT_COUNTS, SELECT_MARKERS, SELECT_SUMMARY, summaryIn } from "../sql/rows.ts";
+import { createOutboxReads, SELECT_COUNTS, SELECT_MARKERS } from "../sql/rows.ts";
 import { columnText } from "../codec.ts";
-import {
-  ACTIONS,
-  CHANNEL_COUNTS,
-  DELIVERIES,
-  DELIVERY_MARKERS,
-  ONLY_ROW,
-  OUTBOX,
-  SILENCES,
-} from "../sql/tables.ts";
+import { ACTIONS, CHANNEL_COUNTS, DELIVERIES, DELIVERY_MARKERS, OUTBOX, SILENCES } from "../sql/tables.ts";
 import type { Access, PostgresClient } from "./postgres_client.ts";
 import { encodeRows, insertRows, lastByKey, readAll, toArrays, upsertRows } from "./postgres_tables.ts";
 import { arrayText, type Parameter } from "../../shared/postgres/protocol.ts";
@@ -48,27 +40,20 @@ export function logDeliveries(
   return [`${insertRows(DELIVERIES)} ON CONFLICT DO NOTHING`, encodeRows(DELIVERIES, logged)];
 }
 
-const SELECT_DELIVERIES = `SELECT ${DELIVERIES.columns} FROM deliveries WHERE at_ms >= $1 AND at_ms <= $2
-  AND ($3::text[] IS NULL OR check_name = ANY($3::text[])) AND ($4::int = 0 OR cause IS NOT NULL)
-  ORDER BY at_ms, key`;
-
-const INSERT_SUMMARY = `INSERT INTO summary (id, schedule, scheduled_at_ms) VALUES (${ONLY_ROW}, $1, $2)
+const INSERT_SUMMARY = `INSERT INTO summary (id, schedule, scheduled_at_ms) VALUES (1, $1, $2)
   ON CONFLICT DO NOTHING`;
 const UPDATE_SUMMARY = `UPDATE summary SET schedule = $1, scheduled_at_ms = $2
   WHERE schedule = $3 AND scheduled_at_ms = $4`;
-
-const SELECT_SILENCES = `SELECT ${SILENCES.columns} FROM silences WHERE until_ms > $1 ORDER BY until_ms, id`;
-
-const SELECT_ACTIONS = `SELECT ${ACTIONS.columns} FROM actions WHERE check_name = $1 ORDER BY at_ms, id`;
 
 const END_SILENCES = "UPDATE silences SET until_ms = $1 WHERE until_ms > $1 AND kind <> 'maintenance'";
 
 /** `queues` are those of this process, if it shares the state with others. */
 export function createOutboxStore(
   client: PostgresClient,
-  { queues, read, write, select }: Access & { readonly queues: SenderQueues },
+  { queues, read, write, ...dialect }: Access & { readonly queues: SenderQueues },
 ): OutboxStore {
   return {
+    ...createOutboxReads(dialect),
     outbox: () => read(() => readOutbox(client)),
     changeOutbox: (change) =>
       write(() =>
@@ -76,11 +61,6 @@ export function createOutboxStore(
           ? queues.change(change)
           : changeOutbox(client, change)
       ),
-    deliveries: ({ checks, sinceMs, untilMs, haveCause = false }) => {
-      const names = checks === undefined ? null : arrayText(checks.map(columnText.encode));
-      return select(SELECT_DELIVERIES, [sinceMs, untilMs, names, Number(haveCause)], DELIVERIES.decode);
-    },
-    queuedSummary: async () => (await select(SELECT_SUMMARY, [], summaryIn))[0] ?? null,
     queueSummary: (summary, before, queued) =>
       write(() =>
         client.transaction(async (session) => {
@@ -93,7 +73,6 @@ export function createOutboxStore(
           return count > 0;
         })
       ),
-    silences: (nowMs) => select(SELECT_SILENCES, [nowMs], SILENCES.decode),
     addSilences: (silences) =>
       write(async () => {
         if (silences.length > 0) await client.query(...upsertSilences(silences));
@@ -105,7 +84,6 @@ export function createOutboxStore(
           if (silences.length > 0) await session.run(...upsertSilences(silences));
         })
       ),
-    actions: (check) => select(SELECT_ACTIONS, [columnText.encode(check)], ACTIONS.decode),
     endSilences: (checks, nowMs) =>
       write(async () => {
         if (checks === "all") return (await client.query(END_SILENCES, [nowMs])).count;

@@ -8,7 +8,7 @@ import { type PruneProgress, StoreError } from "../../domain/store.ts";
 import type { PostgresPlace, SharedStoreOptions } from "../../domain/stores.ts";
 import { RecordWriter } from "../record_writer.ts";
 import { createOutboxStore, SenderQueues } from "./postgres_outbox.ts";
-import { createCheckReads, createPostgresRecords } from "./postgres_checks.ts";
+import { createPostgresReads, createPostgresRecords } from "./postgres_checks.ts";
 import {
   type Access,
   explaining,
@@ -50,7 +50,7 @@ import {
   limitsAt,
   type RetentionLimits,
 } from "../retention.ts";
-import { CHECK_TABLES, CLOCK, JOB_RUNS, JOBS, MONITOR, ONLY_ROW, ROLLUPS } from "../sql/tables.ts";
+import { CHECK_TABLES, CLOCK, JOB_RUNS, JOBS, MONITOR, ROLLUPS } from "../sql/tables.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 
 export interface PostgresStoreOptions extends PostgresClientOptions, SharedStoreOptions {
@@ -108,6 +108,9 @@ function createAccess(
     });
   };
   return {
+    parameter: (place) => `$${place}`,
+    namesIn: (place) => `SELECT unnest($${place}::text[])`,
+    listOf: arrayText,
     read: (work) => attempt("read", work),
     write: (work) => attempt("write", work),
     select: (sql, parameters, read) =>
@@ -138,7 +141,7 @@ function createPostgresStore(
     return turn;
   };
   return {
-    ...createCheckReads(access),
+    ...createPostgresReads(access),
     ...createOutboxStore(client, { ...access, queues }),
     // Each member would report by itself; the config is rejected.
     ...NO_REPORTS,
@@ -180,7 +183,7 @@ function createPostgresStore(
       (await select(`SELECT ${MONITOR.columns} FROM monitor`, [], MONITOR.decode))[0]?.run ?? null,
     keepMonitorRun: (run) =>
       write(async () => {
-        await client.query(upsertRows(MONITOR), encodeRows(MONITOR, [{ id: ONLY_ROW, run }]));
+        await client.query(upsertRows(MONITOR), encodeRows(MONITOR, [{ run }]));
       }),
     prune: async (nowMs, journalMs) => {
       const progress = await write(() => pruneSome(nowMs, journalMs));
@@ -356,7 +359,7 @@ async function readClock(session: Session, nowMs: number): Promise<number> {
   const before = row === undefined ? null : CLOCK.decode(row);
   const readings = addReading(before, nowMs);
   if (readings !== before) {
-    await session.run(upsertRows(CLOCK), encodeRows(CLOCK, [{ ...readings, id: ONLY_ROW }]));
+    await session.run(upsertRows(CLOCK), encodeRows(CLOCK, [readings]));
   }
   return readings.earlierMs;
 }

@@ -1,30 +1,36 @@
-/** How the rows are made and read that every database has alike. */
-import { type Condition, type ConditionCounts, CONDITIONS, eachCondition } from "../../domain/condition.ts";
+/** The rows and the statements that every database has alike, and how they are made and read. */
+import { type Condition, type ConditionCounts, CONDITIONS } from "../../domain/condition.ts";
 import type { EndedJobRun, JobRun } from "../../domain/job_runs.ts";
 import type {
   CheckJournal,
+  CheckStore,
   ConditionChange,
   NamedMetricHour,
-  QueuedSummary,
+  OutboxStore,
   RecentRun,
   Rollup,
   RollupEntry,
   RollupSum,
+  SumSpan,
 } from "../../domain/store.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
-import { addHistograms, histogramOf, NO_RUNS } from "../../shared/histograms.ts";
+import { histogramOf, NO_RUNS } from "../../shared/histograms.ts";
+import { addSums, NO_COUNTS, NO_SUMS } from "../availability.ts";
 import { bytes, columnText, json, list, nullable, number, UnreadableRowError } from "../codec.ts";
 import { journalRows } from "../journal.ts";
 import { limitsAt, RECENT_RUNS_MAX, startOf } from "../retention.ts";
 import { type Row, unpackPairs } from "./table_declaration.ts";
 import {
+  ACTIONS,
   CHANGES,
   CHANNEL_COUNTS,
+  DELIVERIES,
   DELIVERY_MARKERS,
   DURATION_COLUMNS,
   JOB_RUNS,
   METRIC_SUMS,
   ROLLUPS,
+  SILENCES,
   SUMMARY,
 } from "./tables.ts";
 import { NOTICE_PREFIX } from "../../domain/outbox.ts";
@@ -36,12 +42,9 @@ export function rollupsOf(entry: RollupEntry): readonly Omit<Rollup, "name">[] {
   const startMs = startOf(atMs, HOUR_MS);
   return [
     ...piecesBefore(entry, Math.min(startMs, lastedUntilMs)).map((piece) => ({
+      ...NO_SUMS,
       ...piece,
       observed: NO_COUNTS,
-      durationTotalMs: 0,
-      durationMaxMs: 0,
-      failedStreakMax: 0,
-      durations: NO_RUNS,
       metrics: null,
     })),
     {
@@ -76,14 +79,12 @@ function piecesBefore(
   return pieces;
 }
 
-const NO_COUNTS: ConditionCounts = { ok: 0, unknown: 0, warning: 0, critical: 0 };
-
 function only(condition: Condition, count: number): ConditionCounts {
   return { ...NO_COUNTS, [condition]: count };
 }
 
 /** A database treats a negative limit as none, and accepts no infinite one. */
-export function toRowLimit(limit: number): number {
+function toRowLimit(limit: number): number {
   return Math.min(Math.max(0, Math.floor(limit)), Number.MAX_SAFE_INTEGER);
 }
 
@@ -92,18 +93,13 @@ export function nameIn(row: Row): string {
 }
 
 /** Returns the change of a check in a row, which has its name if that is not given. */
-export function changeIn(row: Row, name: string = nameIn(row)): ConditionChange {
+function changeIn(row: Row, name: string = nameIn(row)): ConditionChange {
   const { checkId: _, ...change } = CHANGES.decode(row);
   return { name, ...change };
 }
 
-export function rollupIn(row: Row, name: string): Rollup {
-  const { checkId: _, ...rollup } = ROLLUPS.decode(row);
-  return { name, ...rollup };
-}
-
 /** Returns the measured values in a row of a name, `start_ms` and `metrics`. */
-export function metricHourIn(row: Row): NamedMetricHour {
+function metricHourIn(row: Row): NamedMetricHour {
   return {
     name: nameIn(row),
     startMs: number.decode(row["start_ms"], "start_ms"),
@@ -112,10 +108,7 @@ export function metricHourIn(row: Row): NamedMetricHour {
 }
 
 /** Returns the journals in rows of name, `results` of a block, and `record`; those of a check are together, in order. */
-export function journalsOf(
-  rows: readonly Row[],
-  span: Parameters<typeof journalRows>[2],
-): readonly CheckJournal[] {
+function journalsOf(rows: readonly Row[], span: Parameters<typeof journalRows>[2]): readonly CheckJournal[] {
   return [...Map.groupBy(rows, nameIn)].map(([name, ofCheck]) => ({
     name,
     rows: journalRows(
@@ -149,7 +142,7 @@ export const SUMS: string = SUMMED.map(([name, sum, value]) => `${sum}(${value})
 const PACKED_SUMS = json(list(list(nullable(number))));
 
 /** Returns the sums in a row of a name and its packed sums, the oldest first; those that begin together are added. */
-export function sumsOf(row: Row): readonly RollupSum[] {
+function sumsOf(row: Row): readonly RollupSum[] {
   const name = nameIn(row);
   const sums = new Map<number, RollupSum>();
   for (const values of PACKED_SUMS.decode(row["sums"], "sums")) {
@@ -161,24 +154,16 @@ export function sumsOf(row: Row): readonly RollupSum[] {
     const durations = unpackPairs(pairs);
     const lastedMs = { ok, unknown, warning, critical };
     const before = sums.get(startMs);
-    sums.set(startMs, {
+    const one = {
       name,
       startMs,
       runs: runs + (before?.runs ?? 0),
       failedRuns: failedRuns + (before?.failedRuns ?? 0),
-      failedStreakMax: Math.max(failedStreakMax, before?.failedStreakMax ?? 0),
-      lastedMs: eachCondition((condition) => lastedMs[condition] + (before?.lastedMs[condition] ?? 0)),
-      durationTotalMs: durationTotalMs + (before?.durationTotalMs ?? 0),
-      durationMaxMs: Math.max(durationMaxMs, before?.durationMaxMs ?? 0),
-      durations: before === undefined ? durations : addHistograms(durations, before.durations),
-    });
+      ...{ failedStreakMax, lastedMs, durationTotalMs, durationMaxMs, durations },
+    };
+    sums.set(startMs, before === undefined ? one : addSums(one, before));
   }
   return [...sums.values()].sort((one, other) => one.startMs - other.startMs);
-}
-
-export function summaryIn(row: Row): QueuedSummary {
-  const { id: _, ...summary } = SUMMARY.decode(row);
-  return summary;
 }
 
 export function runOf(row: Row): JobRun {
@@ -219,7 +204,7 @@ export function packRun(entry: RollupEntry | null): Uint8Array {
 }
 
 /** Unpacks runs, the last one first. Throws an {@linkcode UnreadableRowError} if they are none. */
-export function unpackRuns(runs: unknown): readonly RecentRun[] {
+function unpackRuns(runs: unknown): readonly RecentRun[] {
   if (!(runs instanceof Uint8Array) || runs.length % RUN_BYTES !== 0) {
     throw new UnreadableRowError('"recent" of a row is not a list of runs');
   }
@@ -238,16 +223,109 @@ function unpackRun(view: DataView, offset: number): RecentRun {
   };
 }
 
-// The statements that every database has alike.
+// Statements. Names and keys in them are encoded as column text.
 
-/** The newest changes of some checks without their traces; `names` is a query. The inner query needs the index alone. */
-export function selectLatestChanges(names: string, limit: string): string {
-  return `SELECT (SELECT name FROM checks WHERE checks.id = check_id) AS name,
+/** How a database writes statements, and reads the rows of one. */
+export interface Dialect {
+  /** The parameter at a place; the first one is 1. */
+  parameter(place: number): string;
+  /** A query of the names in the parameter at a place. */
+  namesIn(place: number): string;
+  /** One parameter of several names. */
+  listOf(names: readonly string[]): string;
+  select<T>(
+    sql: string,
+    parameters: readonly (string | number)[],
+    read: (row: Row) => T,
+  ): Promise<readonly T[]>;
+}
+
+/** What a database reads in its own way. The names are the first parameter; a span follows as two, a time as one. */
+interface CheckQueries {
+  /** Rows of a name and its packed sums, see `sumsOf`. */
+  readonly sums: Readonly<Record<SumSpan, string>>;
+  /** The measured values in the hours of a span. */
+  readonly metrics: string;
+  /** Rows of a name and its packed runs as `recent`. */
+  readonly recent: string;
+  /** The blocks from a time on, in order, each with the record; without any, only that. */
+  readonly journal: string;
+}
+
+/** The journals of so many checks are read at a time: a response has a limit, and each may have a megabyte. */
+const JOURNALS_MAX = 50;
+
+export function createCheckReads(
+  { parameter, namesIn, listOf, select }: Dialect,
+  { sums, metrics, recent, journal }: CheckQueries,
+): Omit<CheckStore, "records" | "save"> {
+  const ofName = `check_id = (SELECT id FROM checks WHERE name = ${parameter(1)})`;
+  const selectChanges = `SELECT ${CHANGES.columns} FROM changes
+    WHERE ${ofName} AND at_ms >= ${parameter(2)} AND at_ms <= ${parameter(3)}
+    ORDER BY at_ms DESC, id DESC LIMIT ${parameter(4)} OFFSET ${parameter(5)}`;
+  // The inner query needs the index alone.
+  const selectLatestChanges = `SELECT (SELECT name FROM checks WHERE checks.id = check_id) AS name,
       check_id, at_ms, from_condition, to_condition, output, '' AS trace
     FROM changes WHERE id IN (
-      SELECT changes.id FROM changes WHERE check_id IN (SELECT id FROM checks WHERE name IN (${names}))
-      ORDER BY at_ms DESC, id DESC LIMIT ${limit})
+      SELECT changes.id FROM changes WHERE check_id IN (SELECT id FROM checks WHERE name IN (${namesIn(1)}))
+      ORDER BY at_ms DESC, id DESC LIMIT ${parameter(2)})
     ORDER BY at_ms DESC, id DESC`;
+  const selectRollups = `SELECT ${ROLLUPS.columns} FROM rollups
+    WHERE ${ofName} AND start_ms + span_ms > ${parameter(2)} ORDER BY start_ms, span_ms DESC`;
+  const once = (names: readonly string[]): string => listOf([...new Set(names)].map(columnText.encode));
+  return {
+    changes: (name, { sinceMs, limit, from = { atMs: Infinity, skip: 0 } }) => {
+      const values = [columnText.encode(name), sinceMs, from.atMs, toRowLimit(limit), from.skip];
+      return select(selectChanges, values, (row) => changeIn(row, name));
+    },
+    latestChanges: (names, limit) =>
+      select(selectLatestChanges, [once(names), toRowLimit(limit)], (row) => changeIn(row)),
+    rollups: (name, sinceMs) =>
+      select(selectRollups, [columnText.encode(name), sinceMs], (row) => {
+        const { checkId: _, ...rollup } = ROLLUPS.decode(row);
+        return { name, ...rollup };
+      }),
+    rollupSums: async (names, { sinceMs, untilMs, each }) =>
+      (await select(sums[each], [once(names), sinceMs, untilMs], sumsOf)).flat(),
+    metricHours: (names, { sinceMs, untilMs }) =>
+      select(metrics, [once(names), sinceMs, untilMs], metricHourIn),
+    recentRuns: (names) =>
+      select(recent, [once(names)], (row) => ({ name: nameIn(row), runs: unpackRuns(row["recent"]) })),
+    journal: async (names, span) => {
+      const journals: CheckJournal[] = [];
+      const all = [...new Set(names)];
+      for (let from = 0; from < all.length; from += JOURNALS_MAX) {
+        const values = [once(all.slice(from, from + JOURNALS_MAX)), span.sinceMs];
+        journals.push(...journalsOf(await select(journal, values, (row) => row), span));
+      }
+      return journals;
+    },
+  };
+}
+
+export function createOutboxReads(
+  { parameter, namesIn, listOf, select }: Dialect,
+): Pick<OutboxStore, "deliveries" | "queuedSummary" | "silences" | "actions"> {
+  const selectDeliveries = `SELECT ${DELIVERIES.columns} FROM deliveries
+    WHERE at_ms >= ${parameter(1)} AND at_ms <= ${parameter(2)}`;
+  // Their indexes have both in this order.
+  const selectSilences = `SELECT ${SILENCES.columns} FROM silences
+    WHERE until_ms > ${parameter(1)} ORDER BY until_ms, id`;
+  const selectActions = `SELECT ${ACTIONS.columns} FROM actions
+    WHERE check_name = ${parameter(1)} ORDER BY at_ms, id`;
+  return {
+    deliveries: ({ checks, sinceMs, untilMs, haveCause = false }) => {
+      const ofChecks = checks === undefined ? "" : `AND check_name IN (${namesIn(3)})`;
+      const sql = `${selectDeliveries} ${ofChecks} ${
+        haveCause ? "AND cause IS NOT NULL" : ""
+      } ORDER BY at_ms, key`;
+      const names = checks === undefined ? [] : [listOf(checks.map(columnText.encode))];
+      return select(sql, [sinceMs, untilMs, ...names], DELIVERIES.decode);
+    },
+    queuedSummary: async () => (await select(SELECT_SUMMARY, [], SUMMARY.decode))[0] ?? null,
+    silences: (nowMs) => select(selectSilences, [nowMs], SILENCES.decode),
+    actions: (check) => select(selectActions, [columnText.encode(check)], ACTIONS.decode),
+  };
 }
 
 /** All markers, in the order in which they were first set. */

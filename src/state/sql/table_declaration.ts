@@ -174,6 +174,8 @@ interface Keys {
   readonly primary?: readonly string[];
   /** Columns of which no two rows have the same values. @default the primary key */
   readonly unique?: readonly string[];
+  /** Whether it has one row alone, with the `id` 1, which is no field. @default false */
+  readonly hasOneRow?: boolean;
 }
 
 export interface Table<T> {
@@ -207,10 +209,13 @@ export interface Table<T> {
 export function table<T extends object>(
   name: string,
   fields: Fields<T>,
-  { primary, unique = primary ?? [] }: Keys = {},
+  { hasOneRow = false, primary = hasOneRow ? ["id"] : undefined, unique = primary ?? [] }: Keys = {},
 ): Table<T> {
   const entries = Object.entries<Field<unknown>>(fields as Record<string, Field<unknown>>);
-  const columns = entries.flatMap(([, { columns }]) => columns);
+  const columns = [
+    ...hasOneRow ? integer("id").columns : [],
+    ...entries.flatMap(([, { columns }]) => columns),
+  ];
   const { insert, onConflict } = statementsOf({ name, declared: columns, unique });
   return {
     name,
@@ -230,7 +235,7 @@ export function table<T extends object>(
     upsert: `${insert} ${onConflict}`,
     encode: (row) => {
       const values = row as Readonly<Record<string, unknown>>;
-      const encoded: SQLInputValue[] = [];
+      const encoded: SQLInputValue[] = hasOneRow ? [1] : [];
       for (const [key, field] of entries) field.encode(values[key], encoded);
       return encoded;
     },

@@ -403,14 +403,10 @@ export const JOB_RUNS: Table<JobRun & { readonly jobId: number; readonly endOrde
   { unique: ["key"] },
 );
 
-/** The one row of a table that has one alone. */
-export const ONLY_ROW = 1;
-
-export const CLOCK: Table<ClockReadings & { readonly id: number }> = table("clock", {
-  id: integer("id"),
+export const CLOCK: Table<ClockReadings> = table("clock", {
   earlierMs: integer("earlier_ms"),
   laterMs: integer("later_ms"),
-}, { primary: ["id"] });
+}, { hasOneRow: true });
 
 const LOCATIONS: Codec<Locations> = object({
   from: list(text),
@@ -431,17 +427,15 @@ const MONITOR_RUN: Codec<MonitorRun> = object({
   checks: list(object({ name: text, definition: optional(text), locations: optional(LOCATIONS) })),
 });
 
-export const MONITOR: Table<{ readonly id: number; readonly run: MonitorRun }> = table("monitor", {
-  id: integer("id"),
+export const MONITOR: Table<{ readonly run: MonitorRun }> = table("monitor", {
   run: jsonField("run", MONITOR_RUN),
-}, { primary: ["id"] });
+}, { hasOneRow: true });
 
 /** The summary that was queued last. */
-export const SUMMARY: Table<QueuedSummary & { readonly id: number }> = table("summary", {
-  id: integer("id"),
+export const SUMMARY: Table<QueuedSummary> = table("summary", {
   schedule: string("schedule"),
   scheduledMs: integer("scheduled_at_ms"),
-}, { primary: ["id"] });
+}, { hasOneRow: true });
 
 export const REPORTED_RUN: { readonly [K in keyof ReportedRun]-?: Codec<ReportedRun[K]> } = {
   check: text,
@@ -468,15 +462,14 @@ export const REPORTS: Table<StoredReport> = table("reports", {
 }, { unique: ["sequence"] });
 
 /** What is known about these reports. */
-export const REPORTING: Table<Reporting & { readonly id: number }> = table("reporting", {
-  id: integer("id"),
+export const REPORTING: Table<Reporting> = table("reporting", {
   stream: string("stream"),
   received: integer("received"),
   dropped: integer("dropped"),
   rejected: jsonField("rejected", list(text)),
   sentAtMs: integerOrNull("sent_at_ms"),
   failure: stringOrNull("failure"),
-}, { primary: ["id"] });
+}, { hasOneRow: true });
 
 /** The tables with data of a check, which are deleted before it. */
 export const CHECK_TABLES: readonly string[] = ["journal", "changes", "rollups", "recent_runs"];

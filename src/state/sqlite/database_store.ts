@@ -28,7 +28,7 @@ import {
   DELETE_OLD_DELIVERIES,
   DELETE_OLD_SILENCES,
 } from "./sqlite_outbox.ts";
-import { CLOCK, JOB_RUNS, JOBS, MONITOR, ONLY_ROW } from "../sql/tables.ts";
+import { CLOCK, JOB_RUNS, JOBS, MONITOR } from "../sql/tables.ts";
 import type { JobFacts, JobRun } from "../../domain/job_runs.ts";
 import { columnText, number } from "../codec.ts";
 import { DELETE_STRAY_MARKERS, endedRunOf, runOf } from "../sql/rows.ts";
@@ -53,13 +53,9 @@ export function createDatabaseStore(connection: SqliteConnection, path: string, 
     ...createReportStore(connection, access),
     job: (name, nowMs) => read(() => readJob(connection, name, nowMs)),
     keepJobRun: (name, run, nowMs) => write(() => keepJobRun(connection, name, { run, nowMs })),
-    monitorRun: () =>
-      read(() => {
-        const row = connection.first(`SELECT ${MONITOR.columns} FROM monitor`);
-        return row === undefined ? null : MONITOR.decode(row).run;
-      }),
-    keepMonitorRun: (run) =>
-      write(() => void connection.run(MONITOR.upsert, ...MONITOR.encode({ id: ONLY_ROW, run }))),
+    monitorRun: async () =>
+      (await access.select(`SELECT ${MONITOR.columns} FROM monitor`, [], MONITOR.decode))[0]?.run ?? null,
+    keepMonitorRun: (run) => write(() => void connection.run(MONITOR.upsert, ...MONITOR.encode({ run }))),
     prune: (nowMs, journalMs) => write(() => pruneSome(nowMs, journalMs)),
     close: () => {
       connection.close();
@@ -77,6 +73,11 @@ function createAccess(connection: SqliteConnection, path: string, patience: Pati
         throw new StoreError(`cannot ${action} state "${path}": it was closed`, "other");
       }, patience));
   return {
+    parameter: (place) => `?${place}`,
+    namesIn: (place) => `SELECT value FROM json_each(?${place})`,
+    listOf: JSON.stringify,
+    select: (sql, parameters, read) =>
+      attempt("read", () => connection.all(sql, ...parameters).map((row) => read(row))),
     read: (work) => attempt("read", work),
     write: (work) => {
       const turn = writing.then(() => attempt("write", work));
@@ -154,7 +155,7 @@ function readClock(connection: SqliteConnection, nowMs: number): ClockReadings {
   const row = connection.first(SELECT_CLOCK);
   const before = row === undefined ? null : CLOCK.decode(row);
   const readings = addReading(before, nowMs);
-  if (readings !== before) connection.run(CLOCK.upsert, ...CLOCK.encode({ ...readings, id: ONLY_ROW }));
+  if (readings !== before) connection.run(CLOCK.upsert, ...CLOCK.encode(readings));
   return readings;
 }
 

@@ -1,27 +1,19 @@
 /** Checks, their changes and roll-ups in the database. Names in the statements are encoded as column text. */
 import type { CheckStore, CheckUpdate, SumSpan } from "../../domain/store.ts";
-import { columnText, number } from "../codec.ts";
+import { number } from "../codec.ts";
 import type { Access, SqliteConnection } from "./sqlite_connection.ts";
 import { joinBytes } from "../../shared/text.ts";
 import { keepQueued } from "./sqlite_outbox.ts";
 import { cutChange } from "../retention.ts";
 import {
-  changeIn,
+  createCheckReads,
   FRESH_BYTES_MAX,
-  journalsOf,
-  metricHourIn,
-  nameIn,
   packRun,
   RECENT_BYTES_MAX,
-  rollupIn,
   rollupsOf,
-  selectLatestChanges,
   SUMMED,
   SUMMED_NAMES,
   SUMS,
-  sumsOf,
-  toRowLimit,
-  unpackRuns,
 } from "../sql/rows.ts";
 import { packPair, upsertWithout } from "../sql/table_declaration.ts";
 import {
@@ -31,7 +23,6 @@ import {
   CLOCK,
   DURATION_COLUMNS,
   JOURNAL,
-  ONLY_ROW,
   RECORDS,
   REPORTING,
   REPORTS,
@@ -85,10 +76,17 @@ function keepRecord(connection: SqliteConnection, updates: readonly CheckUpdate[
   return id;
 }
 
-const SELECT_LATEST_CHANGES = selectLatestChanges("SELECT value FROM json_each(?)", "?");
-
-export function createCheckStore(connection: SqliteConnection, { read, write }: Access): CheckStore {
+export function createCheckStore(
+  connection: SqliteConnection,
+  { read, write, ...dialect }: Access,
+): CheckStore {
   return {
+    ...createCheckReads(dialect, {
+      sums: SELECT_SUMS,
+      metrics: SELECT_METRICS,
+      recent: SELECT_RECENT,
+      journal: SELECT_JOURNAL,
+    }),
     records: () => read(() => connection.all(SELECT_RECORDS).map(RECORDS.decode)),
     save: (updates) =>
       write(() => {
@@ -97,36 +95,7 @@ export function createCheckStore(connection: SqliteConnection, { read, write }: 
         connection.transaction(() => keepUpdates(connection, updates));
         return [];
       }),
-    changes: (name, { sinceMs, limit, from = { atMs: Infinity, skip: 0 } }) =>
-      read(() => {
-        const values = [columnText.encode(name), sinceMs, from.atMs, toRowLimit(limit), from.skip];
-        return connection.all(SELECT_CHANGES, ...values).map((row) => changeIn(row, name));
-      }),
-    latestChanges: (names, limit) =>
-      read(() =>
-        connection.all(SELECT_LATEST_CHANGES, toNames(names), toRowLimit(limit)).map((row) => changeIn(row))
-      ),
-    rollups: (name, sinceMs) =>
-      read(() =>
-        connection.all(SELECT_ROLLUPS, columnText.encode(name), sinceMs).map((row) => rollupIn(row, name))
-      ),
-    rollupSums: (names, { sinceMs, untilMs, each }) =>
-      read(() => connection.all(SELECT_SUMS[each], toNames(names), sinceMs, untilMs).flatMap(sumsOf)),
-    metricHours: (names, { sinceMs, untilMs }) =>
-      read(() => connection.all(SELECT_METRICS, toNames(names), sinceMs, untilMs).map(metricHourIn)),
-    recentRuns: (names) =>
-      read(() =>
-        connection.all(SELECT_RECENT, toNames(names))
-          .map((row) => ({ name: nameIn(row), runs: unpackRuns(row["recent"]) }))
-      ),
-    journal: (names, span) =>
-      read(() => journalsOf(connection.all(SELECT_JOURNAL, toNames(names), span.sinceMs), span)),
   };
-}
-
-/** A JSON list of names, each once. */
-function toNames(names: readonly string[]): string {
-  return JSON.stringify([...new Set(names)].map(columnText.encode));
 }
 
 // Results that another monitor is to receive.
@@ -168,14 +137,12 @@ export function createReportStore(connection: SqliteConnection, { read, write }:
     reporting: () =>
       read(() => {
         const row = connection.first(`SELECT ${REPORTING.columns} FROM reporting`);
-        if (row === undefined) return null;
-        const { id: _, ...reporting } = REPORTING.decode(row);
-        return reporting;
+        return row === undefined ? null : REPORTING.decode(row);
       }),
     keepReporting: (reporting) =>
       write(() =>
         connection.transaction(() => {
-          connection.run(REPORTING.upsert, ...REPORTING.encode({ ...reporting, id: ONLY_ROW }));
+          connection.run(REPORTING.upsert, ...REPORTING.encode(reporting));
           connection.run("DELETE FROM reports WHERE sequence <= ?", reporting.received);
         })
       ),
@@ -208,16 +175,6 @@ const SELECT_JOURNAL = `SELECT name, results, checks.journal AS record
   FROM json_each(?1) AS names CROSS JOIN checks ON checks.name = names.value
   LEFT JOIN journal ON journal.check_id = checks.id AND last_ms >= ?2
   WHERE checks.journal IS NOT NULL ORDER BY checks.id, last_ms`;
-
-/** The changes of a name from a time on to another, the newest first: so many at most, behind so many. */
-const SELECT_CHANGES = `SELECT ${CHANGES.columns} FROM changes
-  WHERE check_id = (SELECT id FROM checks WHERE name = ?) AND at_ms >= ? AND at_ms <= ?
-  ORDER BY at_ms DESC, id DESC LIMIT ? OFFSET ?`;
-
-/** The roll-ups of a name that end after a time, the oldest first. */
-const SELECT_ROLLUPS = `SELECT ${ROLLUPS.columns}
-  FROM rollups WHERE check_id = (SELECT id FROM checks WHERE name = ?) AND start_ms + span_ms > ?
-  ORDER BY start_ms, span_ms DESC`;
 
 const START_OF_DAY = `start_ms - (start_ms % ${DAY_MS} + ${DAY_MS}) % ${DAY_MS}`;
 

@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import type { Dialect } from "../sql/rows.ts";
 import type { Row } from "../sql/table_declaration.ts";
 import { type Migration, newerVersion, STEPS, WHOLE } from "../sql/tables.ts";
 import { StoreError, type StoreFailure } from "../../domain/store.ts";
@@ -303,7 +304,7 @@ export async function whileBusy<T>(work: () => T | Promise<T>, patience: Patienc
 }
 
 /** Runs work on a database; errors become a {@linkcode StoreError}. */
-export interface Access {
+export interface Access extends Dialect {
   read<T>(work: () => T): Promise<T>;
   /** Each write waits for the one before, so that their order stays even if they wait for other processes. */
   write<T>(work: () => T): Promise<T>;

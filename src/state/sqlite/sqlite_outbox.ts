@@ -1,16 +1,15 @@
 /** The outbox, its summary and silences in the database. */
 import type { LoggedDelivery, QueuedNotification } from "../../domain/outbox.ts";
-import type { OutboxStore, QueuedSummary } from "../../domain/store.ts";
+import type { OutboxStore } from "../../domain/store.ts";
 import type { Table } from "../sql/table_declaration.ts";
 import type { Access, SqliteConnection } from "./sqlite_connection.ts";
 import { columnText, nullable } from "../codec.ts";
-import { SELECT_COUNTS, SELECT_MARKERS, SELECT_SUMMARY, summaryIn } from "../sql/rows.ts";
+import { createOutboxReads, SELECT_COUNTS, SELECT_MARKERS, SELECT_SUMMARY } from "../sql/rows.ts";
 import {
   ACTIONS,
   CHANNEL_COUNTS,
   DELIVERIES,
   DELIVERY_MARKERS,
-  ONLY_ROW,
   OUTBOX,
   SILENCES,
   SUMMARY,
@@ -27,12 +26,12 @@ export function logDelivery(connection: SqliteConnection, row: LoggedDelivery): 
   connection.run(LOG_DELIVERY, ...DELIVERIES.encode(row));
 }
 
-export function createOutboxStore(connection: SqliteConnection, { read, write }: Access): OutboxStore {
-  const readQueuedSummary = (): QueuedSummary | null => {
-    const row = connection.first(SELECT_SUMMARY);
-    return row === undefined ? null : summaryIn(row);
-  };
+export function createOutboxStore(
+  connection: SqliteConnection,
+  { read, write, ...dialect }: Access,
+): OutboxStore {
   return {
+    ...createOutboxReads(dialect),
     outbox: () =>
       read(() =>
         connection.transaction(() => ({
@@ -57,27 +56,19 @@ export function createOutboxStore(connection: SqliteConnection, { read, write }:
           for (const row of logged) logDelivery(connection, row);
         });
       }),
-    deliveries: ({ checks, sinceMs, untilMs, haveCause = false }) =>
-      read(() => {
-        const names = checks === undefined ? null : JSON.stringify(checks.map(columnText.encode));
-        return connection.all(SELECT_DELIVERIES, sinceMs, untilMs, names, Number(haveCause)).map(
-          DELIVERIES.decode,
-        );
-      }),
-    queuedSummary: () => read(readQueuedSummary),
     queueSummary: (summary, before, queued) =>
       write(() =>
         connection.transaction(() => {
-          const present = readQueuedSummary();
+          const row = connection.first(SELECT_SUMMARY);
+          const present = row && SUMMARY.decode(row);
           if (present?.schedule !== before?.schedule || present?.scheduledMs !== before?.scheduledMs) {
             return false;
           }
-          upsertAll(connection, SUMMARY, [{ id: ONLY_ROW, ...summary }]);
+          upsertAll(connection, SUMMARY, [summary]);
           for (const row of queued) keepQueued(connection, row);
           return true;
         })
       ),
-    silences: (nowMs) => read(() => connection.all(SELECT_SILENCES, nowMs).map(SILENCES.decode)),
     addSilences: (silences) =>
       write(() => {
         if (silences.length > 0) connection.transaction(() => upsertAll(connection, SILENCES, silences));
@@ -99,8 +90,6 @@ export function createOutboxStore(connection: SqliteConnection, { read, write }:
           upsertAll(connection, SILENCES, silences);
         })
       ),
-    actions: (check) =>
-      read(() => connection.all(SELECT_ACTIONS, columnText.encode(check)).map(ACTIONS.decode)),
   };
 }
 
@@ -111,7 +100,7 @@ function upsertAll<T>(connection: SqliteConnection, table: Table<T>, rows: reado
 // The statements on the outbox that are more than an upsert of a row. Names and keys are encoded as column text.
 
 /** All queued notifications, by sequence. */
-export const SELECT_OUTBOX = `SELECT ${OUTBOX.columns} FROM outbox ORDER BY sequence, id`;
+const SELECT_OUTBOX = `SELECT ${OUTBOX.columns} FROM outbox ORDER BY sequence, id`;
 
 export const DELETE_QUEUED = "DELETE FROM outbox WHERE key = ?";
 
@@ -124,19 +113,11 @@ export const DELETE_MARKER = "DELETE FROM delivery_markers WHERE check_name = ? 
 
 const LOG_DELIVERY = `${DELIVERIES.insert} ON CONFLICT DO NOTHING`;
 
-/** The logged deliveries from a time to another, of a JSON list of names, or of all with NULL; all, or those with a cause. */
-const SELECT_DELIVERIES = `SELECT ${DELIVERIES.columns} FROM deliveries WHERE at_ms >= ?1 AND at_ms <= ?2
-  AND (?3 IS NULL OR check_name IN (SELECT value FROM json_each(?3))) AND (?4 = 0 OR cause IS NOT NULL)
-  ORDER BY at_ms, key`;
-
 /** Deletes logged deliveries before a time, and those beyond so many of the newest; so many at most. */
 export const DELETE_OLD_DELIVERIES = `DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries
     WHERE at_ms < ?1 OR id <= (SELECT max(id) FROM deliveries) - ${DELIVERIES_MAX} LIMIT ?2)`;
 
 export const DELETE_OLD_COUNTS = "DELETE FROM channel_counts WHERE counted_at_ms < ?";
-
-/** The silences that end after a time; their index has them in this order. */
-const SELECT_SILENCES = `SELECT ${SILENCES.columns} FROM silences WHERE until_ms > ? ORDER BY until_ms, id`;
 
 /** Ends at a time the silences and acknowledgements that are not over then. */
 const END_ALL_SILENCES = "UPDATE silences SET until_ms = ?1 WHERE until_ms > ?1 AND kind <> 'maintenance'";
@@ -147,9 +128,6 @@ const END_SILENCES = `${END_ALL_SILENCES} AND check_name IS ?2`;
 /** Forgets silences that ended before a time, so many at most. */
 export const DELETE_OLD_SILENCES =
   "DELETE FROM silences WHERE id IN (SELECT id FROM silences WHERE until_ms < ? LIMIT ?)";
-
-/** The actions on a check; their index has them in this order. */
-const SELECT_ACTIONS = `SELECT ${ACTIONS.columns} FROM actions WHERE check_name = ? ORDER BY at_ms, id`;
 
 /** Forgets actions before a time, so many at most. */
 export const DELETE_OLD_ACTIONS =
