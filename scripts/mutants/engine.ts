@@ -544,7 +544,7 @@ export const ENGINE: FaultyLayer = {
       ],
     },
     {
-      file: "src/domain/maintenance_window.ts",
+      file: "src/domain/schedule.ts",
       tests: ["tests/engine/maintenance_windows_test.ts", "tests/engine/window_property_test.ts"],
       faults: [
         [

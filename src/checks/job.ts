@@ -5,10 +5,9 @@ import { type CheckOf, type CheckResult, unknownResult } from "../domain/check.t
 import type { JobParameters } from "../domain/generated/config.ts";
 import { type Condition, highestSeverity } from "../domain/condition.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
-import type { EndedJobRun, JobEnd, JobFacts, JobRun } from "../domain/job_runs.ts";
+import { type EndedJobRun, type JobEnd, type JobFacts, type JobRun, StoreError } from "../domain/store.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import { type CronTimes, isCron } from "../domain/schedule.ts";
-import { StoreError } from "../domain/store.ts";
 
 export const jobKind: CheckKindEntry<"job"> = {
   observe: observeJob,

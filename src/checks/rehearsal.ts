@@ -9,7 +9,7 @@ import type {
 } from "../domain/check_kind.ts";
 import type { RehearsalParameters } from "../domain/generated/config.ts";
 import { exactDuration } from "../domain/duration.ts";
-import type { EndedJobRun } from "../domain/job_runs.ts";
+import type { EndedJobRun } from "../domain/store.ts";
 import type { CronTimes } from "../domain/schedule.ts";
 import { recallRuns } from "./job.ts";
 import { withoutTarget } from "./targets.ts";

@@ -1,8 +1,7 @@
 import type { Channel, ChannelByKind, ChannelFilters, SummarySettings } from "../domain/channel.ts";
 import type { Check, CheckByKind } from "../domain/check.ts";
 import type * as config from "../domain/generated/config.ts";
-import type { MaintenanceWindow } from "../domain/maintenance_window.ts";
-import type { CronTimes, Schedule } from "../domain/schedule.ts";
+import type { CronTimes, MaintenanceWindow, Schedule } from "../domain/schedule.ts";
 import { hashHex } from "../shared/hash.ts";
 import { channelKey, withFilters, withoutFilters } from "./channel_uses.ts";
 import { type ConversionOptions, convertValue, resolvedName } from "./conversions.ts";

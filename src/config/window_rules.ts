@@ -2,11 +2,12 @@
 import {
   beginsOn,
   type CalendarWindow,
+  type CronTimes,
   type DayRange,
   type LocalDate,
   type MaintenanceWindow,
   WEEKDAYS,
-} from "../domain/maintenance_window.ts";
+} from "../domain/schedule.ts";
 import { channelEntries } from "./channel_uses.ts";
 import { minuteOfDay, parseInterval } from "./quantities.ts";
 import { isPlaceholder } from "./placeholders.ts";
@@ -16,7 +17,6 @@ import { DAY_MS } from "../shared/time_units.ts";
 import { childOf, isObject, membersOf, valueAt } from "./schema_view.ts";
 import type { JsonObject } from "./syntax.ts";
 import type { Window } from "../domain/generated/config.ts";
-import type { CronTimes } from "../domain/schedule.ts";
 
 interface WindowsFile {
   /** With its placeholders replaced. */

@@ -1,7 +1,6 @@
 import type { Condition } from "./condition.ts";
 import type * as config from "./generated/config.ts";
-import type { MaintenanceWindow } from "./maintenance_window.ts";
-import type { CronTimes } from "./schedule.ts";
+import type { CronTimes, MaintenanceWindow } from "./schedule.ts";
 
 export type ChannelKind = keyof config.ChannelObjectParameters;
 

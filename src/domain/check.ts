@@ -1,7 +1,6 @@
 import type * as config from "./generated/config.ts";
 import type { Channel } from "./channel.ts";
-import type { MaintenanceWindow } from "./maintenance_window.ts";
-import type { CronTimes, Schedule } from "./schedule.ts";
+import type { CronTimes, MaintenanceWindow, Schedule } from "./schedule.ts";
 import type { Condition } from "./condition.ts";
 
 /**

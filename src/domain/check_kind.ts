@@ -2,7 +2,7 @@ import type { Attribute, Check, CheckKind, CheckOf, CheckResult } from "./check.
 import type { Condition, ShownCondition } from "./condition.ts";
 import type { FileFacts, System } from "./system.ts";
 import type * as written from "./generated/written_config.ts";
-import type { JobLog } from "./job_runs.ts";
+import type { JobLog } from "./store.ts";
 import type { RequiredPermissions } from "./runtime_permissions.ts";
 
 /**

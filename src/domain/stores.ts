@@ -19,7 +19,7 @@ export interface FileStoreOptions {
   readonly damage?: string;
   /** How long it waits for other processes that write, such as many jobs that start at once. @default 10 seconds */
   readonly timeoutMs?: number;
-  /** The longest pause between two tries. @default 1000 */
+  /** The longest pause between two tries: the process that must go on asks more often than others. @default 1000 */
   readonly pauseMsMax?: number;
   /** Ends the wait earlier. */
   readonly signal?: AbortSignal;

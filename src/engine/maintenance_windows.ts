@@ -8,7 +8,7 @@ import {
   type CronWindow,
   type MaintenanceWindow,
   type OneOffWindow,
-} from "../domain/maintenance_window.ts";
+} from "../domain/schedule.ts";
 import { MINUTE_MS } from "../shared/time_units.ts";
 
 export interface OpenWindow {

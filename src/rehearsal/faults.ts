@@ -4,7 +4,7 @@
  */
 import type { CertificateFacts, CertificateReading, DnsAnswer, TimeReading } from "../domain/connections.ts";
 import type { FileFacts, FileSystemFacts, MemoryFacts } from "../domain/system.ts";
-import type { JobFacts } from "../domain/job_runs.ts";
+import type { JobFacts } from "../domain/store.ts";
 import type { ProcessEnd } from "../domain/processes.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import { DAY_MS, MINUTE_MS } from "../shared/time_units.ts";

@@ -7,7 +7,7 @@ import { nextWindow } from "../engine/maintenance_windows.ts";
 import { intervalOf } from "../engine/overdue.ts";
 import type { Check } from "../domain/check.ts";
 import type { ConditionState } from "../domain/condition.ts";
-import type { MaintenanceWindow } from "../domain/maintenance_window.ts";
+import type { MaintenanceWindow } from "../domain/schedule.ts";
 import type { Silence } from "../domain/outbox.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import { nextRunAfter, withOverdue } from "../scheduler/next_run.ts";

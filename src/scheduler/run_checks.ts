@@ -10,7 +10,7 @@ import {
   unknownResult,
 } from "../domain/check.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { JobLog } from "../domain/job_runs.ts";
+import type { CheckRecord, JobLog } from "../domain/store.ts";
 import type { LimitClass, ObserveContext, ReportLog } from "../domain/check_kind.ts";
 import { lazily } from "../shared/lazily.ts";
 import { createRedactor, type Redact, redactProcesses } from "../shared/redact.ts";
@@ -19,7 +19,6 @@ import type { Connectivity } from "./connectivity.ts";
 import { StallSafeRuns } from "./stall_safe.ts";
 import type { StepReceiver } from "./trace/record_steps.ts";
 import { onAbort } from "../shared/deadline.ts";
-import type { CheckRecord } from "../domain/store.ts";
 
 /** Limit how many checks run at a time that start a process, and that only wait for the network. */
 export type Limiters = Readonly<Record<"process" | "network", Limiter>>;

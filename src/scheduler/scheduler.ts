@@ -15,9 +15,8 @@ import {
 } from "../domain/check.ts";
 import { asHeard, conditionOf, isAfterGap } from "../engine/check_status.ts";
 import { hasProblem } from "../condition/condition_state.ts";
-import { type CheckRecord, isEdited } from "../domain/store.ts";
+import { type CheckRecord, isEdited, type JobLog } from "../domain/store.ts";
 import { endsWithin } from "../shared/deadline.ts";
-import type { JobLog } from "../domain/job_runs.ts";
 import { ALL_WORK, type WorkShare } from "../domain/membership.ts";
 import type { Notification } from "../domain/outbox.ts";
 import type { Redact } from "../shared/redact.ts";

@@ -1,6 +1,5 @@
 import { isShared, type MemberStatus } from "../domain/membership.ts";
-import type { ChangePlace, ConditionChange, Store } from "../domain/store.ts";
-import type { JobLog } from "../domain/job_runs.ts";
+import type { ChangePlace, ConditionChange, JobLog, Store } from "../domain/store.ts";
 import type { StateRepository } from "./state_repository.ts";
 
 /** Reads the members that run checks, or died; `null` if the state isn't shared. */

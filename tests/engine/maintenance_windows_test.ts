@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
 import { createCronReader } from "../../src/config/cron_times.ts";
-import {
-  type CalendarWindow,
-  type MaintenanceWindow,
-  WEEKDAYS,
-} from "../../src/domain/maintenance_window.ts";
+import { type CalendarWindow, type MaintenanceWindow, WEEKDAYS } from "../../src/domain/schedule.ts";
 import { nextWindow, openTimes, openWindow } from "../../src/engine/maintenance_windows.ts";
 import { type Rows, testRows } from "../support/rows.ts";
 

@@ -3,12 +3,7 @@ import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import { isInWindow, nextWindow, openWindow } from "../../src/engine/maintenance_windows.ts";
 import { readTime } from "../../src/config/window_rules.ts";
-import {
-  type CalendarWindow,
-  type MaintenanceWindow,
-  MONTHS,
-  WEEKDAYS,
-} from "../../src/domain/maintenance_window.ts";
+import { type CalendarWindow, type MaintenanceWindow, MONTHS, WEEKDAYS } from "../../src/domain/schedule.ts";
 import { createWallClock, isNaivelyOpen, MINUTE } from "./naive_windows.ts";
 import { campaign } from "../../testing/seed.ts";
 

@@ -8,7 +8,7 @@ import { Invocation } from "../../src/cli/command_definition.ts";
 import { openConfigAt } from "../../src/cli/open_config.ts";
 import { run } from "../../src/cli/run.ts";
 import { type Check, combinedChecks } from "../../src/domain/check.ts";
-import type { JobLog } from "../../src/domain/job_runs.ts";
+import type { JobLog } from "../../src/domain/store.ts";
 import { faultsOf } from "../../src/rehearsal/faults.ts";
 import { prove, type Proved, type ProveOptions } from "../../src/rehearsal/prove.ts";
 import { recordWorld } from "../../src/rehearsal/tape.ts";

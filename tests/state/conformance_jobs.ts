@@ -1,7 +1,6 @@
 /** The behavior of every store for jobs. */
 import assert from "node:assert/strict";
-import type { JobEnd, JobRun } from "../../src/domain/job_runs.ts";
-import type { Store } from "../../src/domain/store.ts";
+import type { JobEnd, JobRun, Store } from "../../src/domain/store.ts";
 import { pruneAll, type StoreTest } from "./conformance.ts";
 import { HOSTILE_TEXTS } from "./hostile.ts";
 import { DAY_MS } from "../../src/shared/time_units.ts";

@@ -1,8 +1,9 @@
-import type { JobEnd, JobRun } from "../../src/domain/job_runs.ts";
 import type {
   CheckRecord,
   CheckUpdate,
   ConditionChange,
+  JobEnd,
+  JobRun,
   JournalBlock,
   JournalRun,
   KeptResult,

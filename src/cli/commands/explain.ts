@@ -12,7 +12,7 @@ import { isEverything, type OpenConfig, openConfig, readSelection, selectChecks 
 import { firstItems, printable, quote } from "../../shared/text.ts";
 import { createColors, wantsColor } from "../terminal.ts";
 import { pad, textWidth } from "../../shared/wrap.ts";
-import type { MaintenanceWindow } from "../../domain/maintenance_window.ts";
+import type { MaintenanceWindow } from "../../domain/schedule.ts";
 import { isOneOff, nextWindow } from "../../engine/maintenance_windows.ts";
 import { type TimeContext, timeText } from "../../shared/local_time.ts";
 

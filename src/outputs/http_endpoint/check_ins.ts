@@ -1,8 +1,7 @@
 import { entryOf } from "../../checks/registry.ts";
 import type { Check } from "../../domain/check.ts";
 import type { IncomingRequest, ServerResponse } from "../../domain/http_servers.ts";
-import type { JobEnd } from "../../domain/job_runs.ts";
-import { type Store, StoreError } from "../../domain/store.ts";
+import { type JobEnd, type Store, StoreError } from "../../domain/store.ts";
 import type { Log, System } from "../../domain/system.ts";
 import { lastLines } from "../../shared/text.ts";
 import type { Redact } from "../../shared/redact.ts";

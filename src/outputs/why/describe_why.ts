@@ -15,9 +15,8 @@ import type { Cause } from "../../engine/why.ts";
 import { timeText } from "../../shared/local_time.ts";
 import { type ExplainedChannel, gatherWhy, type Why, type WhySources } from "./gather_why.ts";
 import { truncate } from "../../shared/text.ts";
-import type { Check } from "../../domain/check.ts";
 import type { PageWhy } from "../html_report/snapshot.ts";
-import type { MaintenanceWindow } from "../../domain/maintenance_window.ts";
+import type { MaintenanceWindow } from "../../domain/schedule.ts";
 import {
   type ChannelsSource,
   ConfiguredChannels,

@@ -4,7 +4,7 @@ import {
   RECEIVED_READ_MAX,
   type SharedStore,
 } from "../../domain/membership.ts";
-import { type PruneProgress, StoreError } from "../../domain/store.ts";
+import { type JobFacts, type JobRun, type PruneProgress, StoreError } from "../../domain/store.ts";
 import type { PostgresPlace, SharedStoreOptions } from "../../domain/stores.ts";
 import { RecordWriter } from "../record_writer.ts";
 import { createOutboxStore, SenderQueues } from "./postgres_outbox.ts";
@@ -38,7 +38,6 @@ import {
 import { columnText } from "../codec.ts";
 import { NO_REPORTS } from "../no_store.ts";
 import { arrayText } from "../../shared/postgres/protocol.ts";
-import type { JobFacts, JobRun } from "../../domain/job_runs.ts";
 import type { Row } from "../sql/table_declaration.ts";
 import { DELETE_STRAY_MARKERS, endedRunOf, nameIn, runOf } from "../sql/rows.ts";
 import {

@@ -1,10 +1,11 @@
 /** The rows and the statements that every database has alike, and how they are made and read. */
 import { type Condition, type ConditionCounts, CONDITIONS } from "../../domain/condition.ts";
-import type { EndedJobRun, JobRun } from "../../domain/job_runs.ts";
 import type {
   CheckJournal,
   CheckStore,
   ConditionChange,
+  EndedJobRun,
+  JobRun,
   NamedMetricHour,
   OutboxStore,
   RecentRun,

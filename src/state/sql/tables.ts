@@ -13,7 +13,19 @@ import type {
   ConditionTimes,
   Downtime,
 } from "../../domain/condition.ts";
-import type { JobEnd, JobRun } from "../../domain/job_runs.ts";
+import type {
+  CheckRecord,
+  ConditionChange,
+  DurationHistory,
+  JobEnd,
+  JobRun,
+  JournalBlock,
+  KeptResult,
+  LastMetricHour,
+  MetricSums,
+  QueuedSummary,
+  Rollup,
+} from "../../domain/store.ts";
 import type { Awaited, Locations, LocationVote } from "../../domain/check.ts";
 import type { EndOfRun, MonitorRun } from "../../domain/monitor_run.ts";
 import {
@@ -29,17 +41,6 @@ import {
   type RenderedSummary,
   type Silence,
 } from "../../domain/outbox.ts";
-import type {
-  CheckRecord,
-  ConditionChange,
-  DurationHistory,
-  JournalBlock,
-  KeptResult,
-  LastMetricHour,
-  MetricSums,
-  QueuedSummary,
-  Rollup,
-} from "../../domain/store.ts";
 import type { ReportedRun, Reporting, StoredReport } from "../../domain/reports.ts";
 import {
   boolean,

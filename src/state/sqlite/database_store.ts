@@ -1,4 +1,10 @@
-import { type PruneProgress, type Store, StoreError } from "../../domain/store.ts";
+import {
+  type JobFacts,
+  type JobRun,
+  type PruneProgress,
+  type Store,
+  StoreError,
+} from "../../domain/store.ts";
 import {
   type Access,
   explaining,
@@ -7,37 +13,20 @@ import {
   whileBusy,
 } from "./sqlite_connection.ts";
 import {
-  ADD_HOURS_TO_DAYS,
   createCheckStore,
   createReportStore,
-  DELETE_ADDED_HOURS,
-  DELETE_CHECK,
-  DELETE_OLD_CHANGES,
-  DELETE_OLD_JOURNAL,
-  DELETE_OLD_ROLLUPS,
-  DELETE_SURPLUS_CHANGES,
-  DELETE_SURPLUS_JOURNAL,
+  deleteCheck,
+  pruneCheck,
   SELECT_CHECKS_BEHIND,
-  SELECT_CLOCK,
 } from "./sqlite_checks.ts";
-import {
-  createOutboxStore,
-  DELETE_DROPPED,
-  DELETE_OLD_ACTIONS,
-  DELETE_OLD_COUNTS,
-  DELETE_OLD_DELIVERIES,
-  DELETE_OLD_SILENCES,
-} from "./sqlite_outbox.ts";
+import { createOutboxStore, pruneOutbox } from "./sqlite_outbox.ts";
 import { CLOCK, JOB_RUNS, JOBS, MONITOR } from "../sql/tables.ts";
-import type { JobFacts, JobRun } from "../../domain/job_runs.ts";
 import { columnText, number } from "../codec.ts";
 import { DELETE_STRAY_MARKERS, endedRunOf, runOf } from "../sql/rows.ts";
 import {
   addReading,
-  CHANGES_MAX,
   type ClockReadings,
   JOB_RUNS_MAX,
-  JOURNAL_BLOCKS_MAX,
   limitsAt,
   type RetentionLimits,
 } from "../retention.ts";
@@ -143,7 +132,7 @@ function createPruner(
     const forgotten: string[] = [];
     const end = connection.transaction(() => {
       const limits = limitsAt(readClock(connection, nowMs).earlierMs, journalMs);
-      const rows = pruneOutbox(connection, limits);
+      const rows = pruneOutbox(connection, limits, ROWS_MAX);
       return rows >= ROWS_MAX ? lastId : pruneBehind(connection, lastId, { limits, rows, forgotten });
     });
     lastId = end ?? 0;
@@ -152,7 +141,7 @@ function createPruner(
 }
 
 function readClock(connection: SqliteConnection, nowMs: number): ClockReadings {
-  const row = connection.first(SELECT_CLOCK);
+  const row = connection.first(`SELECT ${CLOCK.columns} FROM clock`);
   const before = row === undefined ? null : CLOCK.decode(row);
   const readings = addReading(before, nowMs);
   if (readings !== before) connection.run(CLOCK.upsert, ...CLOCK.encode(readings));
@@ -180,15 +169,6 @@ function shrink(connection: SqliteConnection): boolean {
   return count === 0 || surplus <= PAGES_MAX;
 }
 
-/** Returns how many rows went; each statement finds its own by an index, and there are few. */
-function pruneOutbox(connection: SqliteConnection, limits: RetentionLimits): number {
-  return connection.run(DELETE_DROPPED, limits.droppedMs, ROWS_MAX) +
-    connection.run(DELETE_OLD_SILENCES, limits.silenceEndMs, ROWS_MAX) +
-    connection.run(DELETE_OLD_DELIVERIES, limits.journalMs, ROWS_MAX) +
-    connection.run(DELETE_OLD_ACTIONS, limits.journalMs, ROWS_MAX) +
-    connection.run(DELETE_OLD_COUNTS, limits.countedMs);
-}
-
 /** Returns the id of the last examined check; `null` if it was the last one of all. */
 function pruneBehind(
   connection: SqliteConnection,
@@ -204,9 +184,7 @@ function pruneBehind(
   for (const check of checks) {
     const checkId = Number(check["id"]);
     const isForgotten = Number(check["seen_at_ms"]) < limits.seenMs;
-    rows += isForgotten
-      ? DELETE_CHECK.reduce((sum, statement) => sum + connection.run(statement, checkId), 0)
-      : pruneCheck(connection, checkId, limits);
+    rows += isForgotten ? deleteCheck(connection, checkId) : pruneCheck(connection, checkId, limits);
     if (isForgotten) forgotten.push(columnText.decode(check["name"], "name"));
     if (rows >= ROWS_MAX) return checkId;
   }
@@ -215,16 +193,6 @@ function pruneBehind(
   connection.run(DELETE_OLD_JOB_RUNS, limits.seenMs);
   connection.run(DELETE_OLD_JOBS, limits.seenMs);
   return null;
-}
-
-function pruneCheck(connection: SqliteConnection, id: number, limits: RetentionLimits): number {
-  return connection.run(DELETE_OLD_CHANGES, id, limits.changeMs) +
-    connection.run(DELETE_SURPLUS_CHANGES, id, CHANGES_MAX) +
-    connection.run(DELETE_OLD_JOURNAL, id, limits.journalMs) +
-    connection.run(DELETE_SURPLUS_JOURNAL, id, JOURNAL_BLOCKS_MAX) +
-    connection.run(DELETE_OLD_ROLLUPS, id, limits.rollupEndMs) +
-    connection.run(ADD_HOURS_TO_DAYS, id, limits.dailyMs) +
-    connection.run(DELETE_ADDED_HOURS, id, limits.dailyMs);
 }
 
 // The statements on jobs that are more than an upsert of a row. Names and keys are encoded as column text.

@@ -4,7 +4,7 @@ import { number } from "../codec.ts";
 import type { Access, SqliteConnection } from "./sqlite_connection.ts";
 import { joinBytes } from "../../shared/text.ts";
 import { keepQueued } from "./sqlite_outbox.ts";
-import { cutChange } from "../retention.ts";
+import { CHANGES_MAX, cutChange, JOURNAL_BLOCKS_MAX, type RetentionLimits } from "../retention.ts";
 import {
   createCheckReads,
   FRESH_BYTES_MAX,
@@ -20,7 +20,6 @@ import {
   CHANGES,
   CHECK_TABLES,
   CHECKS,
-  CLOCK,
   DURATION_COLUMNS,
   JOURNAL,
   RECORDS,
@@ -216,37 +215,47 @@ const SELECT_SUMS: Readonly<Record<SumSpan, string>> = {
 const SELECT_METRICS = `SELECT checks.name AS name, start_ms, metrics ${ROLLUPS_OF_NAMES}
   AND span_ms = ${HOUR_MS} AND metrics IS NOT NULL`;
 
+/** Deletes what is too old of a check, and returns how many rows changed. */
+export function pruneCheck(connection: SqliteConnection, id: number, limits: RetentionLimits): number {
+  return connection.run(DELETE_OLD_CHANGES, id, limits.changeMs) +
+    connection.run(DELETE_SURPLUS_CHANGES, id, CHANGES_MAX) +
+    connection.run(DELETE_OLD_JOURNAL, id, limits.journalMs) +
+    connection.run(DELETE_SURPLUS_JOURNAL, id, JOURNAL_BLOCKS_MAX) +
+    connection.run(DELETE_OLD_ROLLUPS, id, limits.rollupEndMs) +
+    connection.run(ADD_HOURS_TO_DAYS, id, limits.dailyMs) +
+    connection.run(DELETE_ADDED_HOURS, id, limits.dailyMs);
+}
+
+/** Deletes a check and all its data, and returns how many rows that were. */
+export function deleteCheck(connection: SqliteConnection, id: number): number {
+  return [...CHECK_TABLES.map((table) => `DELETE FROM ${table} WHERE check_id = ?`), DELETE_CHECK]
+    .reduce((sum, statement) => sum + connection.run(statement, id), 0);
+}
+
 /** Adds a check's hourly roll-ups that began before a time to those of their days. */
-export const ADD_HOURS_TO_DAYS = `INSERT INTO rollups (${ROLLUPS.columns})
+const ADD_HOURS_TO_DAYS = `INSERT INTO rollups (${ROLLUPS.columns})
   SELECT check_id, ${START_OF_DAY} AS day_ms, ${DAY_MS}, ${ROLLUPS.aggregates}
   FROM rollups WHERE check_id = ? AND start_ms < ? AND span_ms = ${HOUR_MS} GROUP BY day_ms ${ROLLUPS.onConflict}`;
 
 /** Deletes the aggregated rows: the same check and time. */
-export const DELETE_ADDED_HOURS =
-  `DELETE FROM rollups WHERE check_id = ? AND start_ms < ? AND span_ms = ${HOUR_MS}`;
+const DELETE_ADDED_HOURS = `DELETE FROM rollups WHERE check_id = ? AND start_ms < ? AND span_ms = ${HOUR_MS}`;
 
-export const DELETE_OLD_ROLLUPS = "DELETE FROM rollups WHERE check_id = ? AND start_ms + span_ms < ?";
+const DELETE_OLD_ROLLUPS = "DELETE FROM rollups WHERE check_id = ? AND start_ms + span_ms < ?";
 
-export const DELETE_OLD_CHANGES = "DELETE FROM changes WHERE check_id = ? AND at_ms < ?";
+const DELETE_OLD_CHANGES = "DELETE FROM changes WHERE check_id = ? AND at_ms < ?";
 
 /** Forgets a check's changes beyond so many of the newest. */
-export const DELETE_SURPLUS_CHANGES = `DELETE FROM changes WHERE id IN (
+const DELETE_SURPLUS_CHANGES = `DELETE FROM changes WHERE id IN (
     SELECT id FROM changes WHERE check_id = ? ORDER BY at_ms DESC, id DESC LIMIT -1 OFFSET ?)`;
 
-export const DELETE_OLD_JOURNAL = "DELETE FROM journal WHERE check_id = ? AND last_ms < ?";
+const DELETE_OLD_JOURNAL = "DELETE FROM journal WHERE check_id = ? AND last_ms < ?";
 
 /** Forgets the blocks of a check's journal beyond so many of the newest. */
-export const DELETE_SURPLUS_JOURNAL = `DELETE FROM journal WHERE check_id = ?1 AND last_ms <=
+const DELETE_SURPLUS_JOURNAL = `DELETE FROM journal WHERE check_id = ?1 AND last_ms <=
   (SELECT last_ms FROM journal WHERE check_id = ?1 ORDER BY last_ms DESC LIMIT 1 OFFSET ?2)`;
 
-/** Deletes a check and all its data, in this order. */
-export const DELETE_CHECK: readonly string[] = [
-  ...CHECK_TABLES.map((table) => `DELETE FROM ${table} WHERE check_id = ?`),
-  "DELETE FROM checks WHERE id = ?",
-];
+const DELETE_CHECK = "DELETE FROM checks WHERE id = ?";
 
 /** The checks behind an id, so many at most: their ids, their names and when they were seen. */
 export const SELECT_CHECKS_BEHIND =
   "SELECT id, name, seen_at_ms FROM checks WHERE id > ? ORDER BY id LIMIT ?";
-
-export const SELECT_CLOCK = `SELECT ${CLOCK.columns} FROM clock`;

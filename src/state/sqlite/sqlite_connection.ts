@@ -7,7 +7,7 @@ import { UnreadableRowError } from "../codec.ts";
 import { pause } from "../../shared/deadline.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { missingUserId } from "../../domain/runtime_permissions.ts";
-import { COMPANIONS, type PathFacts, type StoreFiles } from "../../domain/stores.ts";
+import { COMPANIONS, type FileStoreOptions, type PathFacts, type StoreFiles } from "../../domain/stores.ts";
 
 /** The parts of the runtime's database that are used. */
 export interface Database extends Pick<DatabaseSync, "isOpen" | "isTransaction" | "exec" | "close"> {
@@ -273,13 +273,9 @@ function explainDatabaseError(error: Error): Explanation {
 }
 
 /** How long a store waits for its turn while other processes write. */
-export interface Patience {
+export interface Patience extends Pick<FileStoreOptions, "pauseMsMax" | "signal"> {
   readonly clock: Pick<Clock, "monotonicMs" | "after">;
   readonly timeoutMs: number;
-  /** The longest pause between two tries: the process that must go on asks more often than others. @default 1000 */
-  readonly pauseMsMax?: number;
-  /** Ends the wait earlier. */
-  readonly signal?: AbortSignal;
 }
 
 /** Between two tries: a tenth of the time that has passed, but no less. */
@@ -315,9 +311,9 @@ export class DamagedFileError extends Error {
   override readonly name = "DamagedFileError";
 }
 
-interface FileAccess {
+export interface FileAccess {
   readonly files: StoreFiles;
-  /** The user that runs this; 0 is root. `null` on systems without ids, and if the id may not be read. */
+  /** The user that runs this, whose file it must be; root (0) may use any. `null` on systems without ids, and if it may not be read. */
   readonly userId: number | null;
 }
 

@@ -14,7 +14,7 @@ import {
   SILENCES,
   SUMMARY,
 } from "../sql/tables.ts";
-import { DELIVERIES_MAX } from "../retention.ts";
+import { DELIVERIES_MAX, type RetentionLimits } from "../retention.ts";
 
 /** Keeps a row, as part of whatever transaction is open. */
 export function keepQueued(connection: SqliteConnection, row: QueuedNotification): void {
@@ -93,6 +93,19 @@ export function createOutboxStore(
   };
 }
 
+/** Returns how many rows went; each statement finds its own by an index, and deletes so many at most. */
+export function pruneOutbox(
+  connection: SqliteConnection,
+  { droppedMs, silenceEndMs, journalMs, countedMs }: RetentionLimits,
+  rowsMax: number,
+): number {
+  return connection.run(DELETE_DROPPED, droppedMs, rowsMax) +
+    connection.run(DELETE_OLD_SILENCES, silenceEndMs, rowsMax) +
+    connection.run(DELETE_OLD_DELIVERIES, journalMs, rowsMax) +
+    connection.run(DELETE_OLD_ACTIONS, journalMs, rowsMax) +
+    connection.run(DELETE_OLD_COUNTS, countedMs);
+}
+
 function upsertAll<T>(connection: SqliteConnection, table: Table<T>, rows: readonly T[]): void {
   for (const row of rows) connection.run(table.upsert, ...table.encode(row));
 }
@@ -105,7 +118,7 @@ const SELECT_OUTBOX = `SELECT ${OUTBOX.columns} FROM outbox ORDER BY sequence, i
 export const DELETE_QUEUED = "DELETE FROM outbox WHERE key = ?";
 
 /** Deletes notifications that were dropped before a time, so many at most. */
-export const DELETE_DROPPED = `DELETE FROM outbox WHERE id IN (
+const DELETE_DROPPED = `DELETE FROM outbox WHERE id IN (
     SELECT id FROM outbox WHERE state = 'dropped' AND next_attempt_at_ms < ?1
       AND coalesce(first_failed_at_ms, next_attempt_at_ms) < ?1 LIMIT ?2)`;
 
@@ -114,10 +127,10 @@ export const DELETE_MARKER = "DELETE FROM delivery_markers WHERE check_name = ? 
 const LOG_DELIVERY = `${DELIVERIES.insert} ON CONFLICT DO NOTHING`;
 
 /** Deletes logged deliveries before a time, and those beyond so many of the newest; so many at most. */
-export const DELETE_OLD_DELIVERIES = `DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries
+const DELETE_OLD_DELIVERIES = `DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries
     WHERE at_ms < ?1 OR id <= (SELECT max(id) FROM deliveries) - ${DELIVERIES_MAX} LIMIT ?2)`;
 
-export const DELETE_OLD_COUNTS = "DELETE FROM channel_counts WHERE counted_at_ms < ?";
+const DELETE_OLD_COUNTS = "DELETE FROM channel_counts WHERE counted_at_ms < ?";
 
 /** Ends at a time the silences and acknowledgements that are not over then. */
 const END_ALL_SILENCES = "UPDATE silences SET until_ms = ?1 WHERE until_ms > ?1 AND kind <> 'maintenance'";
@@ -126,9 +139,8 @@ const END_ALL_SILENCES = "UPDATE silences SET until_ms = ?1 WHERE until_ms > ?1 
 const END_SILENCES = `${END_ALL_SILENCES} AND check_name IS ?2`;
 
 /** Forgets silences that ended before a time, so many at most. */
-export const DELETE_OLD_SILENCES =
+const DELETE_OLD_SILENCES =
   "DELETE FROM silences WHERE id IN (SELECT id FROM silences WHERE until_ms < ? LIMIT ?)";
 
 /** Forgets actions before a time, so many at most. */
-export const DELETE_OLD_ACTIONS =
-  "DELETE FROM actions WHERE id IN (SELECT id FROM actions WHERE at_ms < ? LIMIT ?)";
+const DELETE_OLD_ACTIONS = "DELETE FROM actions WHERE id IN (SELECT id FROM actions WHERE at_ms < ? LIMIT ?)";

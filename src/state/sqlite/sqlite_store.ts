@@ -5,6 +5,7 @@ import {
   BUSY_TIMEOUT_MS,
   DamagedFileError,
   explaining,
+  type FileAccess,
   inspectEmptyFile,
   inspectHeader,
   inspectPlace,
@@ -19,10 +20,7 @@ import {
 import { createDatabaseStore } from "./database_store.ts";
 import { STEPS, WHOLE } from "../sql/tables.ts";
 
-export interface SqliteStoreOptions extends Pick<FileStoreOptions, "access" | "damage"> {
-  readonly files: StoreFiles;
-  /** The user that runs this, whose file it must be; root (0) may use any. `null` on systems without ids. */
-  readonly userId: number | null;
+export interface SqliteStoreOptions extends FileAccess, Pick<FileStoreOptions, "access" | "damage"> {
   /** Wall time, milliseconds since 1970; part of a damaged file's new name. */
   readonly nowMs: number;
   /**
@@ -227,11 +225,9 @@ function stamp(nowMs: number): string {
   return new Date(nowMs).toISOString().replace(/\.\d+/, "").replaceAll(/[-:]/g, "");
 }
 
-const PATH = ":memory:";
-
 /** Opens a database that is gone with this process (`--state none`). */
 export async function openInMemoryStore(): Promise<Store> {
-  const connection = await openConnection(PATH, { readOnly: false });
+  const connection = await openConnection(":memory:", { readOnly: false });
   connection.execute(WHOLE);
-  return createDatabaseStore(connection, PATH);
+  return createDatabaseStore(connection, ":memory:");
 }
