@@ -23,7 +23,7 @@ function observeProgram(path: string, run: ScriptRun = {}): Promise<CheckResult>
   const environment: Readonly<Record<string, string>> = ownEnvironment ?? { PATH: "/usr/bin:/bin" };
   const defaults = { arguments: [], environment: {}, conditionOnTimeout: "unknown" } as const;
   const check = checkOf("script", { path, ...defaults, ...parameters }, { name, timeoutMs });
-  const processes = createProcesses(createRealClock(), { terminationGraceMs: 200 });
+  const processes = createProcesses(createRealClock(), { terminationGraceMs: 200, killWaitMs: 120_000 });
   const context = contextOf({
     system: { processes, environment: (variable) => environment[variable] },
     directory,

@@ -80,7 +80,8 @@ export async function deliverOver<C extends Channel>(
       files: createFiles(clock),
       // Each that is made is kept until this process ends.
       processes: {
-        run: (command, end) => createProcesses(clock, { terminationGraceMs: 200 }).run(command, end),
+        run: (command, end) =>
+          createProcesses(clock, { terminationGraceMs: 200, killWaitMs: 120_000 }).run(command, end),
       },
       requests: createRequests({ clock: createRealClock() }),
       mail: NO_MAIL,

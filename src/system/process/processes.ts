@@ -8,6 +8,11 @@ import { joinBytes } from "../../shared/text.ts";
 interface ProcessesOptions {
   /** How long a group has between SIGTERM and SIGKILL. @default {2000} */
   readonly terminationGraceMs?: number;
+  /**
+   * How long a killed command may take to exit. On a busy machine it takes its time; one that is stuck in the kernel (a hung
+   * disk) never does. @default {5000}
+   */
+  readonly killWaitMs?: number;
   /** The command that signals groups under `--allow-run` with a list. @default {KILL_COMMAND_PATH} */
   readonly killPath?: string;
 }
@@ -21,18 +26,15 @@ const HELD_PIPES_MS = 200;
  */
 const EMPTY_GROUP_WAITS_MS = [0, 10, 40, 150] as const;
 
-/** The time that a killed command may take to exit. One that is stuck in the kernel (a hung disk) never does. */
-const KILL_WAIT_MS = 1000;
-
 /**
  * Runs commands of this machine, each in its own process group that is terminated with it.
  *
- * Invariants: `run` returns at most `terminationGraceMs` and about 1.5 s after the timeout or an abort, whatever the
- * command does. When this process exits by itself, the groups that still run are killed with it.
+ * Invariants: `run` returns at most `terminationGraceMs`, `killWaitMs` and about 0.5 s after the timeout or an abort, whatever
+ * the command does. When this process exits by itself, the groups that still run are killed with it.
  */
 export function createProcesses(clock: Clock, options: ProcessesOptions = {}): Processes {
   const groups = createProcessGroups(clock, options.killPath);
-  const terminationGraceMs = options.terminationGraceMs ?? 2000;
+  const { terminationGraceMs = 2000, killWaitMs = 5000 } = options;
   const running = new Set<Deno.ChildProcess>();
   globalThis.addEventListener("unload", () => {
     for (const leader of running) groups.killAtExit(leader);
@@ -52,7 +54,7 @@ export function createProcesses(clock: Clock, options: ProcessesOptions = {}): P
     }
     running.add(leader);
     try {
-      const end = await follow(leader, { command, signal, clock, groups, terminationGraceMs });
+      const end = await follow(leader, { command, signal, clock, groups, terminationGraceMs, killWaitMs });
       signal.throwIfAborted();
       return end;
     } finally {
@@ -95,10 +97,11 @@ interface Following {
   readonly clock: Clock;
   readonly groups: ProcessGroups;
   readonly terminationGraceMs: number;
+  readonly killWaitMs: number;
 }
 
 async function follow(leader: Deno.ChildProcess, following: Following): Promise<ProcessEnd> {
-  const { command, clock, groups, terminationGraceMs } = following;
+  const { command, clock, groups, terminationGraceMs, killWaitMs } = following;
   const stdout = capturePipe(leader.stdout, { bytesMax: command.outputBytesMax, clock });
   const stderr = capturePipe(leader.stderr, { bytesMax: command.outputBytesMax, clock });
   const pipesEnded = Promise.all([stdout.ended, stderr.ended]);
@@ -117,7 +120,7 @@ async function follow(leader: Deno.ChildProcess, following: Following): Promise<
   } else {
     await groups.signal(leader, "SIGKILL");
     // After a stall, timers fire before the runtime reports that the command has exited: the second wait sees that.
-    hasGone = await endsWithin(clock, KILL_WAIT_MS, departure) || await endsWithin(clock, 1, departure);
+    hasGone = await endsWithin(clock, killWaitMs, departure) || await endsWithin(clock, 1, departure);
     // Its last output is still in the pipes.
     if (hasGone) await endsWithin(clock, HELD_PIPES_MS, pipesEnded);
   }

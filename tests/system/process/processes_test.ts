@@ -18,14 +18,12 @@ import { type ChildEnd, requiresTools, runChild } from "../../../testing/tools.t
 import { tempDirectory } from "../../../testing/builders.ts";
 
 const test = concurrentTests("createProcesses()");
-const processes = createProcesses(createRealClock(), { terminationGraceMs: 500 });
-const never = new AbortController().signal;
-
-/** The time that a killed command may take to exit, as in processes.ts. */
-const KILL_WAIT_MS = 1000;
 
 /** Far beyond every limit used here, far below the ten minutes that the fixtures sleep. */
 const SOON_MS = 120_000;
+
+const processes = createProcesses(createRealClock(), { terminationGraceMs: 500, killWaitMs: SOON_MS });
+const never = new AbortController().signal;
 
 test("run() ends whatever a program started, and tells how it ended", (add) => {
   const table = `
@@ -271,7 +269,9 @@ test("run() comes back from a program that cannot be ended, and says so", async 
   const mark = newMark();
   const [path, killPath] = [fixture("forever.sh"), fixture("kill_nothing.sh")];
   try {
-    const end = started(await runRestricted({ list: [path, killPath], mark, path, killPath }));
+    const end = started(
+      await runRestricted({ list: [path, killPath], mark, path, killPath, killWaitMs: 100 }),
+    );
     assert.deepEqual([end.ended, end.ended === "timed_out" && end.survives], ["timed_out", true]);
     assert.ok(livingProcesses(mark).length > 0);
   } finally {
@@ -281,19 +281,20 @@ test("run() comes back from a program that cannot be ended, and says so", async 
 
 Deno.test("run() returns after a command that exited while this process was stalled, and notes the stall", async () => {
   const clock = createRealClock();
+  const killWaitMs = 1234;
   let stills = 0;
   const after: typeof clock.after = (delayMs, callback) => {
     const cancel = clock.after(delayMs, callback);
     // The wait after SIGKILL: it passes, and the command exits, while this process is stalled.
-    if (delayMs === KILL_WAIT_MS) {
+    if (delayMs === killWaitMs) {
       stills++;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, KILL_WAIT_MS + 100);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, killWaitMs + 100);
     }
     return cancel;
   };
   const mark = newMark();
   const command = fixtureCommand("ignore_sigterm.sh", { mark, timeoutMs: 100 });
-  const { run } = createProcesses({ ...clock, after }, { terminationGraceMs: 10 });
+  const { run } = createProcesses({ ...clock, after }, { terminationGraceMs: 10, killWaitMs });
   const end = started(await run(command, never));
   assert.deepEqual([end.ended, end.ended === "timed_out" && end.survives], ["timed_out", false]);
   assert.equal(stills, 1);
@@ -344,8 +345,9 @@ async function runRestricted(options: {
   readonly path: string;
   readonly environment?: Readonly<Record<string, string>>;
   readonly killPath?: string;
+  readonly killWaitMs?: number;
 }): Promise<ProcessEnd> {
-  const { list, killPath = "/usr/bin/kill", environment = {}, mark, path } = options;
+  const { list, killPath = "/usr/bin/kill", killWaitMs = SOON_MS, environment = {}, mark, path } = options;
   const allowRun = list.length === 0 ? [] : [`--allow-run=${list.join(",")}`];
   const command = fixtureCommand("", {
     path,
@@ -356,6 +358,7 @@ async function runRestricted(options: {
     ...allowRun,
     fixture("run_program.ts"),
     killPath,
+    `${killWaitMs}`,
     JSON.stringify(command),
   ]);
   assert.equal(stderr, "");
