@@ -7,13 +7,15 @@
  *     deno task generate           writes them
  *     deno task generate --check   fails when one is out of date
  */
-import { COMMANDS } from "../src/cli/commands.ts";
+import { loadCommands } from "../src/cli/command_loaders.ts";
 import type { Schema } from "../src/config/schema_view.ts";
 import { programHelp } from "../src/cli/help.ts";
 import { commandPage } from "./command_page.ts";
 import { configPage } from "./config_page.ts";
 import { makeTypes, makeWrittenTypes } from "./make_types.ts";
 import { makeValidators } from "./make_validators.ts";
+
+const COMMANDS = await loadCommands();
 
 type Json = null | boolean | number | string | Json[] | JsonObject;
 interface JsonObject {

@@ -11,8 +11,10 @@ import {
   OPTION,
   type OptionSpec,
 } from "../src/cli/command_definition.ts";
-import { COMMANDS } from "../src/cli/commands.ts";
+import { loadCommands } from "../src/cli/command_loaders.ts";
 import { PROJECT_URL } from "../src/cli/help.ts";
+
+const COMMANDS = await loadCommands();
 
 type Row = readonly [term: string, meaning: string];
 

@@ -1,8 +1,10 @@
 import { licensesText } from "../../src/cli/commands/licenses.ts";
-import { COMMANDS } from "../../src/cli/commands.ts";
+import { loadCommands } from "../../src/cli/command_loaders.ts";
 import { SHELL_ENTRIES } from "../../src/cli/completion.ts";
 import licenses from "../../src/cli/generated/licenses.json" with { type: "json" };
 import { manPage } from "../man_page.ts";
+
+const COMMANDS = await loadCommands();
 
 const PROJECT = new URL("../../", import.meta.url);
 

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { renderProblems } from "../../src/cli/diagnostics.ts";
+import { renderProblems } from "../../src/cli/failure.ts";
 import { ConfigError } from "../../src/config/problem.ts";
 import { load } from "../../testing/config_system.ts";
 import { HOSTILE_DOCUMENTS } from "../../testing/hostile_configs.ts";

@@ -2,7 +2,7 @@ import type { Command } from "./command_definition.ts";
 
 /**
  * Every command by its name, in the order of the help. A run loads only the module of its own command, since loading
- * all of them takes longer than most runs; `commands.ts` has them all.
+ * all of them takes longer than most runs.
  */
 export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   init: async () => (await import("./commands/init.ts")).initCommand,
@@ -36,3 +36,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> =
   completions: async () => (await import("./commands/completions.ts")).completionsCommand,
   licenses: async () => (await import("./commands/licenses.ts")).licensesCommand,
 };
+
+export async function loadCommands(): Promise<readonly Command[]> {
+  return await Promise.all(Object.values(COMMAND_LOADERS).map((load) => load()));
+}

@@ -21,6 +21,7 @@ import {
   type RequiredPermission,
   requiredPermissionsOf,
 } from "../permissions/required_permissions.ts";
+import { MissingPermissionsError } from "./failure.ts";
 import type { CommandContext, OpenConfig } from "./open_config.ts";
 import { locateState, type StateLocation } from "./state_location.ts";
 import { describeExposure } from "../config/threshold_rules.ts";
@@ -98,30 +99,6 @@ function need(neededBy: string, requiredPermissions: RequiredPermissions | null)
 /** If these are set, the runtime connects to their hosts, whatever hosts are granted. */
 export const PROXY_VARIABLES: readonly string[] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"]
   .flatMap((name) => [name, name.toLowerCase()]);
-
-/** Thrown before anything runs, when something is not granted without which nothing can run. */
-export class MissingPermissionsError extends Error {
-  override readonly name = "MissingPermissionsError";
-  readonly missing: readonly RequiredPermission[];
-  readonly hint: string;
-
-  /** The message doesn't contain the permissions; they are printed as a list. */
-  constructor(
-    missing: readonly RequiredPermission[],
-    { ownConfig }: Pick<System, "ownConfig">,
-    { message = "missing permissions of the config", hint }: {
-      readonly message?: string;
-      readonly hint?: string;
-    } = {},
-  ) {
-    super(message);
-    this.missing = missing;
-    this.hint = hint ??
-      (ownConfig === null
-        ? "print all flags with: monitor permissions"
-        : `this executable is locked to "${ownConfig}" at build time; rebuild it with: deno task compile --config`);
-  }
-}
 
 /**
  * Drops the classes of which a config needs nothing, and returns the permissions that it needs and lacks: a check that

@@ -11,7 +11,7 @@ import type { CheckKindEntry, ParameterProblem } from "../domain/check_kind.ts";
 import type { System } from "../domain/system.ts";
 import { isLoopback } from "../shared/ip_address.ts";
 import type { Redact } from "../shared/redact.ts";
-import { rememberSecrets } from "./known_secrets.ts";
+import { rememberSecrets } from "./failure.ts";
 import { locateState } from "./state_location.ts";
 
 /** Loads the modules that vary by kind, for commands that create checks. */

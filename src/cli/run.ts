@@ -1,10 +1,16 @@
-import { type Command, EXIT, OPTION, UsageError } from "./command_definition.ts";
+import {
+  type Command,
+  EXIT,
+  OPTION,
+  parseInvocation,
+  splitCommand,
+  UsageError,
+} from "./command_definition.ts";
 import { nearest } from "../config/nearest.ts";
 import { PERMISSION_CLASSES } from "../domain/runtime_permissions.ts";
 import type { System, TextSink } from "../domain/system.ts";
 import { answerAtOnce, PROGRAM_HELP, versionText } from "./answer_at_once.ts";
-import { parseInvocation, splitCommand } from "./arguments.ts";
-import { COMMAND_LOADERS } from "./command_loaders.ts";
+import { COMMAND_LOADERS, loadCommands } from "./command_loaders.ts";
 import { describeFailure, typedPlaces } from "./failure.ts";
 import { sinkLike, usesColor } from "./terminal.ts";
 import { CONDITION_CODES } from "../domain/condition.ts";
@@ -40,7 +46,7 @@ async function dispatch(args: readonly string[], system: System): Promise<number
   const answer = answerAtOnce(args, system.runtime);
   if (answer !== null) return print(answer, system);
   // Only behind options, all commands are needed to distinguish the command from an option's value.
-  const commands = args[0]?.startsWith("-") ? (await import("./commands.ts")).COMMANDS : [];
+  const commands = args[0]?.startsWith("-") ? await loadCommands() : [];
   const { name, rest } = splitCommand(args, commands);
   if (name === null) return answerWithoutCommand(rest, system);
   if (name === "help") return rest[0] === undefined ? print(PROGRAM_HELP, system) : showHelp(rest[0], system);

@@ -1,6 +1,7 @@
 import type { System, TextSink } from "../domain/system.ts";
 import type { Invocation } from "./command_definition.ts";
 import type { Check } from "../domain/check.ts";
+import { createTrouble, messageOf } from "../shared/describe_error.ts";
 import { printable } from "../shared/text.ts";
 
 /** A terminal that is not dumb has color, unless `NO_COLOR` is set to anything (https://no-color.org). */
@@ -94,4 +95,25 @@ export function sinkLike(sink: TextSink, write: (text: string) => void): TextSin
     isTerminal: sink.isTerminal,
     columns: () => sink.columns(),
   };
+}
+
+/**
+ * A sink that never throws, for a process that continues without its output. Text that can't be written (a full disk, a
+ * closed terminal) is lost.
+ *
+ * Calls `onTrouble` once with the reason when writing begins to fail, and once with `null` when it succeeds again. A
+ * reader that has closed its end never returns.
+ */
+export function createSteadySink(sink: TextSink, onTrouble: (reason: string | null) => void): TextSink {
+  const trouble = createTrouble(onTrouble);
+  return sinkLike(sink, (text) => {
+    if (sink.closed) return;
+    try {
+      // A failed text may have been written in part: the next one begins on its own line.
+      sink.write(trouble.isPresent ? `\n${text}` : text);
+    } catch (error) {
+      return trouble.set(messageOf(error));
+    }
+    trouble.set(sink.closed ? "its reader closed it" : null);
+  });
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Source } from "../../src/config/problem.ts";
-import { renderProblems } from "../../src/cli/diagnostics.ts";
+import { renderProblems } from "../../src/cli/failure.ts";
 
 function render(text: string, needle: string, label = "monitor.json"): string {
   const offset = text.indexOf(needle);

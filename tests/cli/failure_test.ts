@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { describeFailure, StateHeldError } from "../../src/cli/failure.ts";
-import { rememberSecrets } from "../../src/cli/known_secrets.ts";
+import { describeFailure, rememberSecrets, StateHeldError } from "../../src/cli/failure.ts";
 import { missingUserId } from "../../src/domain/runtime_permissions.ts";
 import { StoreError } from "../../src/domain/store.ts";
 import { type Rows, testRows } from "../support/rows.ts";

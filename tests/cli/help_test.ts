@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import { COMMANDS } from "../../src/cli/commands.ts";
+import { loadCommands } from "../../src/cli/command_loaders.ts";
 import { commandHelp, programHelp, PROJECT_URL } from "../../src/cli/help.ts";
+
+const COMMANDS = await loadCommands();
 
 Deno.test("commandHelp() ends with the URL of an existing page", () => {
   for (const command of COMMANDS) {

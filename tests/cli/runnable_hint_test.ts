@@ -1,7 +1,9 @@
 import { OPTION } from "../../src/cli/command_definition.ts";
 import assert from "node:assert/strict";
-import { COMMANDS } from "../../src/cli/commands.ts";
+import { loadCommands } from "../../src/cli/command_loaders.ts";
 import { runnableHint } from "../../src/cli/failure.ts";
+
+const COMMANDS = await loadCommands();
 
 Deno.test("runnableHint() adds config and state to the commands that read them", async (t) => {
   for (const { name, options } of COMMANDS) {

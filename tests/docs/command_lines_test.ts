@@ -1,8 +1,10 @@
 /** Every command line of ours in the pages is valid: the command, its options and the number of names. */
 import assert from "node:assert/strict";
-import { parseInvocation, splitCommand } from "../../src/cli/arguments.ts";
-import { COMMANDS } from "../../src/cli/commands.ts";
+import { parseInvocation, splitCommand } from "../../src/cli/command_definition.ts";
+import { loadCommands } from "../../src/cli/command_loaders.ts";
 import { type Page, readPages } from "./pages.ts";
+
+const COMMANDS = await loadCommands();
 
 const PAGES = readPages();
 

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { manPage } from "../../scripts/man_page.ts";
-import { COMMANDS } from "../../src/cli/commands.ts";
+import { loadCommands } from "../../src/cli/command_loaders.ts";
 import { EXIT } from "../../src/cli/command_definition.ts";
 import { type ChildEnd, requiresTools, runChild, tool } from "../../testing/tools.ts";
 import { tempDirectory } from "../../testing/builders.ts";
+
+const COMMANDS = await loadCommands();
 
 const DATE = "2026-01-31";
 

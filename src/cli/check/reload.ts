@@ -12,13 +12,8 @@ import {
   selectChecks,
   type Selection,
 } from "../open_config.ts";
-import {
-  describeMissing,
-  MissingPermissionsError,
-  permissionsOfConfig,
-  requireGranted,
-} from "../config_permissions.ts";
-import { describeFailure } from "../failure.ts";
+import { describeMissing, permissionsOfConfig, requireGranted } from "../config_permissions.ts";
+import { describeFailure, MissingPermissionsError } from "../failure.ts";
 import { locateState } from "../state_location.ts";
 import {
   compareConfigs,

@@ -19,6 +19,7 @@ import {
   type RunRecord,
   type RunSummary,
   traceOf,
+  writeOutput,
 } from "../formats/format.ts";
 import type { CommandContext, OpenConfig } from "../open_config.ts";
 import type { LocatedPass } from "./located_work.ts";
@@ -29,7 +30,6 @@ import type { System } from "../../domain/system.ts";
 import { messageOf } from "../../shared/describe_error.ts";
 import { printable } from "../../shared/text.ts";
 import { OutputError } from "../failure.ts";
-import { writeOutput } from "../output_files.ts";
 import { type Progress, startProgress, wantsColor } from "../terminal.ts";
 
 export interface OnceOptions extends CommandContext {

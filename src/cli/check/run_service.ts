@@ -3,8 +3,15 @@ import type { ScheduledConfig } from "../../scheduler/scheduler.ts";
 import type { RequiredPermission } from "../../permissions/required_permissions.ts";
 import { type CommandContext, type OpenConfig, readSelection } from "../open_config.ts";
 import { describeMissing, listenOf } from "../config_permissions.ts";
-import { wantsColor } from "../terminal.ts";
-import { createLog, createSteadySink } from "../create_log.ts";
+import { createSteadySink, wantsColor } from "../terminal.ts";
+import {
+  createEventOutput,
+  createLog,
+  createPrettyOutput,
+  describeFailedReload,
+  type RecentRuns,
+  type ServiceOutput,
+} from "./service_output.ts";
 import { locateState } from "../state_location.ts";
 import { type OwnedState, ownState } from "../owned_state.ts";
 import { createReload, factsOf, logWarnings, toScheduled } from "./reload.ts";
@@ -14,13 +21,6 @@ import { type StartSignals, stopCode } from "./start_signals.ts";
 import { isEdited } from "../../domain/store.ts";
 import { type ServiceParts, startParts } from "./service_parts.ts";
 import { logSchedulerEvent } from "./service_log.ts";
-import {
-  createEventOutput,
-  createPrettyOutput,
-  describeFailedReload,
-  type RecentRuns,
-  type ServiceOutput,
-} from "./service_output.ts";
 import { EXIT } from "../command_definition.ts";
 import { hintOf } from "../failure.ts";
 

@@ -1,7 +1,15 @@
 import { counted, firstItems, jsonLine, printable, quote } from "../../shared/text.ts";
 import type { Check } from "../../domain/check.ts";
 import type { OpenConfig } from "../open_config.ts";
-import type { Log, System } from "../../domain/system.ts";
+import {
+  type Log,
+  LOG_LEVELS,
+  type LogFields,
+  type LogFormat,
+  type LogLevel,
+  type System,
+  type TextSink,
+} from "../../domain/system.ts";
 import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { checkFields, recordOf } from "../formats/json.ts";
 import { CONDITIONS } from "../../domain/condition.ts";
@@ -12,6 +20,7 @@ import { durationText } from "../../shared/time_units.ts";
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
 import { VERSION } from "../answer_at_once.ts";
 import { notificationFields } from "../../channels/notification_fields.ts";
+import type { Clock } from "../../domain/clock.ts";
 
 export interface ServiceFacts {
   readonly config: string;
@@ -186,4 +195,44 @@ export function createEventOutput(
     stopped: ({ signal, unfinished }) => write("stop", { at: now(), signal, unfinished }),
     writeLine: (line) => log.notification(line),
   };
+}
+
+interface LogOptions {
+  /** Gets each line at once, whole. */
+  readonly sink: TextSink;
+  readonly clock: Pick<Clock, "wallMs">;
+  /** Levels after this one in {@linkcode LOG_LEVELS} are not logged. */
+  readonly level: LogLevel;
+  readonly format: LogFormat;
+}
+
+/** Makes a log. In `json`, each line is an object with `time`, `level`, `message` and the fields. */
+export function createLog({ sink, clock, level, format }: LogOptions): Log {
+  const now = (): string => isoTime(clock.wallMs());
+  const writer = (lineLevel: LogLevel) => (message: string, fields: LogFields = {}): void => {
+    if (LOG_LEVELS.indexOf(lineLevel) > LOG_LEVELS.indexOf(level)) return;
+    const time = now();
+    sink.write(
+      format === "json"
+        ? jsonLine({ time, level: lineLevel, message, ...fields })
+        : `${time} ${lineLevel}: ${printable(message)}${textFields(fields)}\n`,
+    );
+  };
+  return {
+    error: writer("error"),
+    warning: writer("warning"),
+    info: writer("info"),
+    debug: writer("debug"),
+    notification: (line) => {
+      const fields = { time: now(), level: "notification", message: line };
+      sink.write(format === "json" ? jsonLine(fields) : `${printable(line)}\n`);
+    },
+  };
+}
+
+function textFields(fields: LogFields): string {
+  const parts = Object.entries(fields).map(([name, value]) =>
+    `${name}=${typeof value === "string" && /[\s"=]/.test(value) ? JSON.stringify(value) : String(value)}`
+  );
+  return parts.length === 0 ? "" : ` ${printable(parts.join(" "))}`;
 }

@@ -1,10 +1,9 @@
 import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
 import { FAIL_ON_CONDITIONS, type FailOn, type Invocation, UsageError } from "../command_definition.ts";
 import { readDuration } from "../read_times.ts";
-import { type OutputFile, readOutputs } from "../output_files.ts";
+import { type Format, type OutputFile, readOutputs } from "../formats/format.ts";
 import { isLocationName, LOCATION_NAME } from "../../config/formats.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../domain/system.ts";
-import type { Format } from "../formats/format.ts";
 
 type FormatName = "pretty" | "json" | "ndjson" | "junit" | "tap" | "plugin" | "github";
 

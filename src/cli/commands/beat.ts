@@ -13,11 +13,10 @@ import { withStallSafeTimeout } from "../../shared/deadline.ts";
 import { lastLines, printable } from "../../shared/text.ts";
 import { createRedactor } from "../../shared/redact.ts";
 import type { ControlRequest } from "../check/control.ts";
-import { createSteadySink } from "../create_log.ts";
 import { describeFailure } from "../failure.ts";
 import { locateState, type StateLocation } from "../state_location.ts";
 import { stateAlongside } from "../open_store.ts";
-import { usesColor } from "../terminal.ts";
+import { createSteadySink, usesColor } from "../terminal.ts";
 
 export const beatCommand: Command = {
   name: "beat",

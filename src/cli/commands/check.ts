@@ -11,7 +11,7 @@ import { runOnce } from "../check/run_once.ts";
 import type { OnceOptions } from "../check/run_chosen.ts";
 import { FORMAT_NAMES, readCheckSettings } from "../check/settings.ts";
 import { listenAtStart, type StartSignals } from "../check/start_signals.ts";
-import { renderProblems } from "../diagnostics.ts";
+import { renderProblems } from "../failure.ts";
 import {
   type OpenConfig,
   openConfig,
@@ -25,7 +25,7 @@ import {
   LISTEN_OPTION,
   permissionsOfConfig,
 } from "../config_permissions.ts";
-import { outputOption } from "../output_files.ts";
+import { outputOption } from "../formats/format.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../../domain/system.ts";
 import { pathFromHere } from "../../config/source.ts";
 import { temporaryPathOf } from "../../shared/regular_file.ts";

@@ -1,4 +1,5 @@
 import { type Command, type ConfigNames, EXIT, Invocation } from "../command_definition.ts";
+import { loadCommands } from "../command_loaders.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { System } from "../../domain/system.ts";
 import { answerText, type Candidate, complete, SHELL_ENTRIES } from "../completion.ts";
@@ -22,7 +23,7 @@ export const completeCommand: Command = {
     const [name, ...asked] = operands;
     const shell = readShell(name);
     const completion = await complete(SHELL_ENTRIES[shell].words(asked), {
-      commands: (await import("../commands.ts")).COMMANDS,
+      commands: await loadCommands(),
       namesIn: (config, names) => listNames(config, names, system),
     });
     system.stdout.write(answerText(shell, completion, asked));

@@ -16,12 +16,8 @@ import {
   refuseLacks,
   selectChecks,
 } from "../open_config.ts";
-import {
-  listenOf,
-  MissingPermissionsError,
-  permissionsOfConfig,
-  PROXY_VARIABLES,
-} from "../config_permissions.ts";
+import { listenOf, permissionsOfConfig, PROXY_VARIABLES } from "../config_permissions.ts";
+import { MissingPermissionsError } from "../failure.ts";
 import { shellWord } from "../../shared/text.ts";
 import { warn } from "../terminal.ts";
 import { bwrapCommand, sandboxOf, systemdDropIn } from "../../permissions/sandbox.ts";

@@ -14,23 +14,28 @@ import {
   Invocation,
   OPTION,
   option,
+  parseInvocation,
   UsageError,
 } from "../command_definition.ts";
 import { OutputError } from "../failure.ts";
 import { type CommandContext, type OpenConfig, openConfigAt } from "../open_config.ts";
 import { locateConfig } from "../../config/source.ts";
-import { outputOption, readOutputs, writeOutput } from "../output_files.ts";
+import {
+  outputOption,
+  readOutputs,
+  type TestedRun,
+  type TestFormat,
+  writeOutput,
+} from "../formats/format.ts";
 import { createColors, wantsColor } from "../terminal.ts";
 import { counted, jsonDocument, printable } from "../../shared/text.ts";
 import { ConfigError, type Source } from "../../config/problem.ts";
 import { splitWords } from "../../import/nagios_commands.ts";
-import { parseInvocation } from "../arguments.ts";
 import { didYouMean } from "../../config/nearest.ts";
 import { isoTime } from "../../shared/json_values.ts";
-import type { TestedRun, TestFormat } from "../formats/format.ts";
 import { junitFormat } from "../formats/junit.ts";
 import { tapFormat } from "../formats/tap.ts";
-import { annotation } from "../validation_formats.ts";
+import { annotation } from "../formats/github.ts";
 
 interface RunFacts extends Pick<TestedRun, "startedAtMs" | "durationMs" | "hostName"> {
   readonly color: boolean;

@@ -8,12 +8,12 @@ import {
   type OptionSpec,
   UsageError,
 } from "../command_definition.ts";
-import { counted, printable } from "../../shared/text.ts";
+import { counted, jsonDocument, printable } from "../../shared/text.ts";
 import type { Shape } from "../../config/schemas.ts";
-import { renderProblems } from "../diagnostics.ts";
-import { ConfigError } from "../../config/problem.ts";
+import { renderProblems } from "../failure.ts";
+import { ConfigError, type PlacedProblem, type Source } from "../../config/problem.ts";
+import { annotation, type Entry } from "../formats/github.ts";
 import { type OpenConfig, openConfig } from "../open_config.ts";
-import type { Validation } from "../validation_formats.ts";
 import type { System } from "../../domain/system.ts";
 import { wantsColor } from "../terminal.ts";
 
@@ -60,10 +60,9 @@ export const validateCommand: Command = {
   run: async (invocation, system) => {
     const format = invocation.choice("format", FORMATS) ?? "pretty";
     if (format === "pretty") return await validate(invocation, system);
-    const validation = await findProblems(invocation, system);
-    const { VALIDATION_FORMATS } = await import("../validation_formats.ts");
-    system.stdout.write(VALIDATION_FORMATS[format](validation));
-    return validation.isValid ? EXIT.ok : EXIT.config;
+    const found = await findProblems(invocation, system);
+    system.stdout.write(format === "json" ? jsonDocument(found) : found.problems.map(annotation).join(""));
+    return found.valid ? EXIT.ok : EXIT.config;
   },
 };
 
@@ -93,20 +92,37 @@ async function validate(invocation: Invocation, system: System): Promise<number>
   return EXIT.ok;
 }
 
-/** Returns the result for programs: an invalid config is no failure of the command here. */
-async function findProblems(invocation: Invocation, system: System): Promise<Validation> {
+/** Returns the fields for programs: an invalid config is no failure of the command here. */
+async function findProblems(invocation: Invocation, system: System) {
   try {
-    const { checks, placedWarnings: warnings, source } = await open(invocation, system);
+    const { checks, placedWarnings, source } = await open(invocation, system);
     return {
-      isValid: warnings.length === 0 || !invocation.has("strict"),
-      ...{ source, warnings, errors: [], failure: null },
-      checkCount: checks.length,
-      inactiveCount: checks.filter((check) => !check.active).length,
+      valid: placedWarnings.length === 0 || !invocation.has("strict"),
+      config: source.label,
+      checks: checks.length,
+      inactive: checks.filter((check) => !check.active).length,
+      problems: placedWarnings.map(entryOf("warning", source)),
     };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const { source, problems: errors, message, hint } = error;
-    const failure = errors.length > 0 ? null : { message, hint };
-    return { isValid: false, source, errors, warnings: [], failure, checkCount: 0, inactiveCount: 0 };
+    const { source, problems: placed, message, hint } = error;
+    const whole = {
+      severity: "error",
+      file: null,
+      line: null,
+      column: null,
+      path: "",
+      message,
+      hint,
+    } as const;
+    const problems = placed.length === 0 ? [whole] : placed.map(entryOf("error", source));
+    return { valid: false, config: source?.label ?? null, checks: 0, inactive: 0, problems };
   }
+}
+
+/** `source` is `null` if the config could not be read. */
+function entryOf(severity: Entry["severity"], source: Source | null): (problem: PlacedProblem) => Entry {
+  return ({ line, column, path, message, hint, source: own = source }) => (
+    { severity, file: own?.label ?? null, line, column, path, message, hint }
+  );
 }

@@ -9,7 +9,7 @@ import { toScheduled } from "../check/reload.ts";
 import { type ServiceParts, startParts } from "../check/service_parts.ts";
 import { readCheckSettings } from "../check/settings.ts";
 import { EXIT, Invocation } from "../command_definition.ts";
-import { createLog } from "../create_log.ts";
+import { createLog } from "../check/service_output.ts";
 import { type DemoCheck, demoChecks, DemoPlan, type PlannedResult } from "./demo_checks.ts";
 import type { Config } from "../../domain/generated/written_config.ts";
 import { type OpenConfig, openConfigAt } from "../open_config.ts";

@@ -16,8 +16,8 @@ import {
   requiredPermissionsOf,
 } from "../../permissions/required_permissions.ts";
 import { permissionsOfReplacing } from "../../shared/regular_file.ts";
-import { describeMissing, dropOtherPermissions, MissingPermissionsError } from "../config_permissions.ts";
-import { OutputError, writeError } from "../failure.ts";
+import { describeMissing, dropOtherPermissions } from "../config_permissions.ts";
+import { MissingPermissionsError, OutputError, writeError } from "../failure.ts";
 import { EMPTY_CONFIG } from "../starter_config.ts";
 import { startProgress, wantsColor, warn } from "../terminal.ts";
 import { highestSeverity } from "../../domain/condition.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { logSchedulerEvent } from "../../../src/cli/check/service_log.ts";
-import { createLog } from "../../../src/cli/create_log.ts";
+import { createLog } from "../../../src/cli/check/service_output.ts";
 import type { SchedulerEvent } from "../../../src/scheduler/scheduler.ts";
 import { RecordCache } from "../../../src/state/record_cache.ts";
 import { decide } from "../../../src/engine/decide.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createSteadySink } from "../../../src/cli/create_log.ts";
+import { createSteadySink } from "../../../src/cli/terminal.ts";
 
 function harness() {
   const written: string[] = [];

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import { COMMANDS } from "../../../src/cli/commands.ts";
+import { loadCommands } from "../../../src/cli/command_loaders.ts";
 import { complete } from "../../../src/cli/completion.ts";
+
+const COMMANDS = await loadCommands();
 
 Deno.test("complete() completes the operands of every command that are names or paths", async () => {
   const namesIn = () => Promise.resolve([{ value: "web", description: "" }]);
