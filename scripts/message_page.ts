@@ -4,7 +4,7 @@
  */
 import { entriesOf } from "../src/checks/registry.ts";
 import { withTarget } from "../src/cli/open_config.ts";
-import { sendNow } from "../src/cli/send_now.ts";
+import { sendNow } from "../src/cli/commands/notify.ts";
 import type { ReadyMadeKind } from "../src/config/ready_made_channels.ts";
 import type { ChannelObjectParameters } from "../src/domain/generated/written_config.ts";
 import type { Notification } from "../src/domain/outbox.ts";

@@ -196,7 +196,7 @@ export const PERMISSIONS: FaultyLayer = {
       ],
     },
     {
-      file: "src/permissions/sandbox.ts",
+      file: "src/cli/commands/permissions.ts",
       faults: [
         [
           "a command has no network in a sandbox",

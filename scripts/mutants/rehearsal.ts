@@ -192,7 +192,7 @@ export const REHEARSAL: FaultyLayer = {
       ],
     },
     {
-      file: "src/cli/rehearsal/compare_replays.ts",
+      file: "src/cli/compare_replays.ts",
       tests: ["tests/simulation/replay_test.ts"],
       faults: [
         [
@@ -259,8 +259,8 @@ export const REHEARSAL: FaultyLayer = {
       file: "src/cli/read_times.ts",
       tests: ["tests/simulation/history_test.ts"],
       faults: [
-        ["last night ends with the next morning to come", "timeZone, nowMs: sinceMs }", "timeZone, nowMs }"],
-        ["a date as an end leaves out its day", 'isEnd: name === "to"', "isEnd: false"],
+        ["last night ends with the next morning to come", "nowMs: sinceMs, isEnd", "nowMs, isEnd"],
+        ["a date as an end leaves out its day", "isEnd: true", "isEnd: false"],
       ],
     },
     {

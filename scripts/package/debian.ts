@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import project from "../../deno.json" with { type: "json" };
-import { STARTER_CONFIG } from "../../src/cli/starter_config.ts";
+import { STARTER_CONFIG } from "../../src/cli/commands/init.ts";
 import { type ReleaseFile, type ReleaseTime, run, textFile, writeTree } from "./release_files.ts";
 
 /** Debian's word for the machines of a target. */

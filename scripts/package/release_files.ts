@@ -1,6 +1,6 @@
 import { licensesText } from "../../src/cli/commands/licenses.ts";
 import { loadCommands } from "../../src/cli/command_loaders.ts";
-import { SHELL_ENTRIES } from "../../src/cli/completion.ts";
+import { SHELL_ENTRIES } from "../../src/cli/commands/completions.ts";
 import licenses from "../../src/cli/generated/licenses.json" with { type: "json" };
 import { manPage } from "../man_page.ts";
 

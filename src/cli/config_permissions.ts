@@ -23,7 +23,7 @@ import {
 } from "../permissions/required_permissions.ts";
 import { MissingPermissionsError } from "./failure.ts";
 import type { CommandContext, OpenConfig } from "./open_config.ts";
-import { locateState, type StateLocation } from "./state_location.ts";
+import { locateState, type StateLocation } from "./open_state.ts";
 import { describeExposure } from "../config/threshold_rules.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Listen } from "../domain/generated/config.ts";
@@ -59,7 +59,7 @@ export async function permissionsOfConfig(
   const named = invocation.text("config") ?? system.ownConfig ?? undefined;
   const listen = listens ? listenOf(invocation, config) : null;
   const { report, metrics, connectivity, opentelemetry, commands } = config;
-  const vital = joinPermissions([
+  const vital = [
     need("the HTTP endpoint", listen && { net: [listen.address] }),
     need("the config", {
       read: configPaths(config),
@@ -69,8 +69,9 @@ export async function permissionsOfConfig(
     ...outputs.map((path) => need("--output", permissionsOfReplacing(path))),
     need("the HTML report", report && permissionsOfReplacing(report.path)),
     need("metrics", metrics && permissionsOfReplacing(metrics.path)),
-  ]);
-  const others = joinPermissions([
+  ];
+  return joinPermissions([
+    ...vital.map((one) => ({ ...one, isVital: true })),
     need(
       "commands of the config",
       commands.size > 0 ? { read: [...commands.values()], env: ["PATH"] } : null,
@@ -82,14 +83,7 @@ export async function permissionsOfConfig(
     need("ownership of files", { sys: ["uid"] }),
     need("color", { env: ["NO_COLOR", "TERM"] }),
     need("the proxy warning", isOnNetwork ? { env: PROXY_VARIABLES } : null),
-  ]);
-  const isVital = new Set(vital.map(keyOf));
-  const all = new Map<string, RequiredPermission>();
-  for (const need of [...requiredPermissions, ...vital, ...others]) {
-    const key = keyOf(need);
-    if (!all.has(key)) all.set(key, isVital.has(key) ? { ...need, isVital: true } : need);
-  }
-  return [...all.values()];
+  ], requiredPermissions);
 }
 
 function need(neededBy: string, requiredPermissions: RequiredPermissions | null) {
@@ -159,10 +153,6 @@ const START_FACTS: ReadonlySet<string> = new Set(["hostname", "uid"]);
 
 function isReadAtStart({ permission, value }: RequiredPermission): boolean {
   return READ_AT_START.has(permission) && (permission !== "sys" || START_FACTS.has(value));
-}
-
-function keyOf({ permission, value }: RequiredPermission): string {
-  return `${permission} ${value}`;
 }
 
 /** The files of a config and the directories that its patterns search, without the files of such a directory. */

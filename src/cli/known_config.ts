@@ -12,12 +12,11 @@ import type { CheckRecord, Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import type { ShownCheck } from "../engine/check_status.ts";
 import type { MonitorStatus } from "../outputs/json/monitor_fields.ts";
-import { readState } from "./open_store.ts";
+import { locateState, readState, type StateLocation } from "./open_state.ts";
 import { readMonitorStatus } from "./monitor_status.ts";
 import type { Invocation } from "./command_definition.ts";
-import { type OpenConfig, openConfig, type Selection } from "./open_config.ts";
+import { type OpenConfig, openConfig } from "./open_config.ts";
 import { warn } from "./terminal.ts";
-import { locateState, type StateLocation } from "./state_location.ts";
 import { hintOf } from "./failure.ts";
 
 /** A config as far as it can be used, and where its state is. */
@@ -38,7 +37,6 @@ interface KnownConfig {
  */
 export async function openKnownConfig(
   invocation: Invocation,
-  { names: _, tags }: Selection,
   system: System,
 ): Promise<KnownConfig> {
   try {
@@ -46,7 +44,7 @@ export async function openKnownConfig(
     const place = await locateState(invocation, config, system);
     return { config, error: null, label: config.source.label, path: config.source.path, place };
   } catch (error) {
-    if (!(error instanceof ConfigError) || tags.length > 0) throw error;
+    if (!(error instanceof ConfigError) || invocation.texts("tag").length > 0) throw error;
     const place = await locateStateOf(error, invocation, system);
     if (place === null) throw error;
     const hint = hintOf(invocation, "see: monitor validate");
@@ -85,11 +83,10 @@ export interface KnownState extends AsyncDisposable {
 
 export async function openKnownState(
   invocation: Invocation,
-  selection: Selection,
   system: System,
   options: Parameters<typeof readState>[2] = {},
 ): Promise<KnownConfig & KnownState> {
-  const known = await openKnownConfig(invocation, selection, system);
+  const known = await openKnownConfig(invocation, system);
   return { ...known, ...await openStateOf(known, system, options) };
 }
 

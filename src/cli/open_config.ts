@@ -12,7 +12,7 @@ import type { System } from "../domain/system.ts";
 import { isLoopback } from "../shared/ip_address.ts";
 import type { Redact } from "../shared/redact.ts";
 import { rememberSecrets } from "./failure.ts";
-import { locateState } from "./state_location.ts";
+import { locateState } from "./open_state.ts";
 
 /** Loads the modules that vary by kind, for commands that create checks. */
 export async function readKinds(
@@ -201,6 +201,13 @@ async function findChannelLacks({ files }: LoadedConfig, system: System): Promis
     const message = lacks.get(kind);
     return message === undefined ? [] : [{ path: [...path, "kind"], message, source }];
   });
+}
+
+/** The settings of a config that all its runs have. */
+export function runSettings(
+  { source: { directory }, timeZone, redact }: Pick<LoadedConfig, "source" | "timeZone" | "redact">,
+): { readonly directory: string; readonly timeZone: string; readonly redact: Redact } {
+  return { directory, timeZone: timeZone(), redact };
 }
 
 export interface Selection {

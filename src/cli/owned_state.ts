@@ -5,8 +5,7 @@ import type { Lock, WaitingForServer } from "../domain/stores.ts";
 import type { System } from "../domain/system.ts";
 import type { SharedState } from "../domain/membership.ts";
 import { NO_STORE } from "../state/no_store.ts";
-import { openShared } from "./open_store.ts";
-import type { StateLocation } from "./state_location.ts";
+import { openShared, type StateLocation } from "./open_state.ts";
 import { missingPermissionIn, StateHeldError } from "./failure.ts";
 
 export interface OwnedState {

@@ -19,29 +19,54 @@ export const SPAN_OPTIONS: readonly OptionSpec[] = [
 
 /** Returns the span of `--from` and `--to`; `null`: neither is given. */
 export function readSpan(invocation: Invocation, { timeZone, nowMs }: TimeContext): PastSpan | null {
-  const from = invocation.text("from");
   const to = invocation.text("to");
-  if (from === undefined) {
+  const sinceMs = readTime(invocation, "from", { timeZone, nowMs, isPast: true, example: EXAMPLE });
+  if (sinceMs === null) {
     if (to !== undefined) throw new UsageError("--to requires --from", EXAMPLE);
     return null;
   }
-  const sinceMs = readTime("from", from, { timeZone, nowMs });
-  if (sinceMs > nowMs) throw new UsageError(`--from is ${quoteValue(from)}, which is in the future`);
   if (to === undefined) return { sinceMs, untilMs: nowMs };
-  const untilMs = readTime("to", to, { timeZone, nowMs: sinceMs });
-  if (untilMs <= sinceMs) {
-    throw new UsageError(`--to is ${quoteValue(to)}, expected a time after --from ${quoteValue(from)}`);
+  const untilMs = readTime(invocation, "to", { timeZone, nowMs: sinceMs, isEnd: true, example: EXAMPLE });
+  if (untilMs === null || untilMs <= sinceMs) {
+    throw new UsageError(
+      `--to is ${quoteValue(to)}, expected a time after --from ${quoteValue(invocation.text("from"))}`,
+    );
   }
   return { sinceMs, untilMs: Math.min(untilMs, nowMs) };
 }
 
 const EXAMPLE = "monitor history --from 22:00 --to 07:00";
 
-function readTime(name: "from" | "to", text: string, context: TimeContext): number {
-  const ms = parseTime(text, context, { isEnd: name === "to", isPast: name === "from" });
-  if (typeof ms === "number") return ms;
-  const problem = ms === null ? `expected a time such as ${TIME_EXAMPLES}` : "a time that does not exist";
-  throw new UsageError(`--${name} is ${quoteValue(text)}, ${problem}`, EXAMPLE);
+interface TimeOption extends TimeContext {
+  /** Whether a date includes its day. @default false */
+  readonly isEnd?: boolean;
+  /** Whether a time of day is the most recent one. @default the next one */
+  readonly isPast?: boolean;
+  readonly example?: string;
+}
+
+/**
+ * Returns the time of an option, milliseconds since 1970; `null` without the option.
+ *
+ * @throws {UsageError} If it is none, or one in the future that has to be past.
+ */
+export function readTime(
+  invocation: Invocation,
+  name: string,
+  { example, isEnd = false, isPast = false, ...context }: TimeOption,
+): number | null {
+  const text = invocation.text(name);
+  if (text === undefined) return null;
+  const ms = parseTime(text, context, { isEnd, isPast });
+  const problem = ms === null
+    ? `expected a time such as ${TIME_EXAMPLES}`
+    : ms === "no such time"
+    ? "a time that does not exist"
+    : isPast && ms > context.nowMs
+    ? "which is in the future"
+    : null;
+  if (typeof ms === "number" && problem === null) return ms;
+  throw new UsageError(`--${name} is ${quoteValue(text)}, ${problem}`, example);
 }
 
 /** Returns the month of `--month`, up to now; `null`: without the option. */

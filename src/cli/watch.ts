@@ -2,10 +2,9 @@ import { describeDuration } from "../domain/duration.ts";
 import type { System, TextSink } from "../domain/system.ts";
 import { sleep } from "../shared/deadline.ts";
 import { timeText } from "../shared/local_time.ts";
-import { abortOnStop } from "./check/start_signals.ts";
+import { abortOnStop, createColors } from "./terminal.ts";
 import { EXIT } from "./command_definition.ts";
 import { describeFailure } from "./failure.ts";
-import { createColors } from "./terminal.ts";
 
 // Control sequences (ECMA-48, and the private modes of xterm).
 const ENTER_SCREEN = "\u001b[?1049h\u001b[?25l";

@@ -2,12 +2,14 @@ import type { RequiredPermission } from "../permissions/required_permissions.ts"
 import type { System } from "../domain/system.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import { findCommand } from "../shared/find_command.ts";
-import { truncate } from "../shared/text.ts";
-import { type CronJob, CronLineError, readCronLine } from "./cron_line.ts";
+import { shellWord, truncate } from "../shared/text.ts";
 import { X509Certificate } from "node:crypto";
 import { serverOf } from "../checks/domain_expiry.ts";
 import { isLoopback } from "../shared/ip_address.ts";
 import { hostAndPort } from "../domain/runtime_permissions.ts";
+import { nameFor } from "../checks/targets.ts";
+import { createCronReader } from "../config/cron_times.ts";
+import { HOUR_MS } from "../shared/time_units.ts";
 
 export interface Proposal {
   readonly words: readonly string[];
@@ -24,7 +26,16 @@ export interface Discovery {
   deny(what: string, need: Pick<RequiredPermission, "permission" | "value">): void;
 }
 
-export type ProposalSource = (discovery: Discovery) => Promise<readonly Proposal[]>;
+/** Every place where proposals come from, in the order of the list. */
+export const PROPOSAL_SOURCES = {
+  fileSystems: discoverFileSystems,
+  machine: () =>
+    Promise.resolve(["memory", "load"].map((kind) => ({ words: [kind], reason: "this machine" }))),
+  units: discoverUnits,
+  ports: discoverPorts,
+  certificates: discoverCertificates,
+  cronJobs: discoverCronJobs,
+} satisfies Readonly<Record<string, (discovery: Discovery) => Promise<readonly Proposal[]>>>;
 
 const TIMEOUT_MS = 10_000;
 const OUTPUT_BYTES_MAX = 8 * 1024 * 1024;
@@ -112,7 +123,7 @@ async function unlessUnreadable<T>(
 }
 
 /** Proposes the failed units, and the enabled services that run. */
-export async function discoverUnits(discovery: Discovery): Promise<readonly Proposal[]> {
+async function discoverUnits(discovery: Discovery): Promise<readonly Proposal[]> {
   if (discovery.system.platform !== "linux") return [];
   const plain = ["--plain", "--no-legend", "--no-pager", "--full"];
   const list = (words: readonly string[]): Promise<string | null> =>
@@ -139,9 +150,12 @@ function rowsOf(text: string): readonly (readonly string[])[] {
 const OTHER_TYPES =
   /^(?:tmpfs|devtmpfs|ramfs|squashfs|overlay|efivarfs|iso9660|udf|erofs|cramfs|autofs|proc|sysfs|nsfs|fuse\..*)$/;
 
+/** A file mounted on another one, as in containers, is no separate file system. */
+const OTHER_PLACES = /^\/(?:dev|proc|sys|run|snap)(?:\/|$)|^\/etc\/[^/]+$/;
+
 const ROW = /^(\S.*?)\s+(\S+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(?:(\d+)%|-)\s+(\/.*)$/;
 
-export async function discoverFileSystems(discovery: Discovery): Promise<readonly Proposal[]> {
+async function discoverFileSystems(discovery: Discovery): Promise<readonly Proposal[]> {
   const isLinux = discovery.system.platform === "linux";
   const printed = await printedBy({
     name: "df",
@@ -154,7 +168,8 @@ export async function discoverFileSystems(discovery: Discovery): Promise<readonl
   return (printed ?? "").split("\n").flatMap((line) => {
     const [, device = "", type = "", , , , used = "0", path = ""] =
       ROW.exec(isLinux ? line : line.replace(/^(\S+)/, "$1 -")) ?? [];
-    const isOurs = path === "/" || (isLinux ? isDisk(type, path) : path.startsWith("/Volumes/"));
+    const isOurs = path === "/" ||
+      (isLinux ? !OTHER_TYPES.test(type) && !OTHER_PLACES.test(path) : path.startsWith("/Volumes/"));
     // Mounted again elsewhere, it is the same space.
     if (path === "" || !isOurs || seen.has(device)) return [];
     if (device.startsWith("/")) seen.add(device);
@@ -163,14 +178,9 @@ export async function discoverFileSystems(discovery: Discovery): Promise<readonl
   });
 }
 
-/** A file mounted on another one, as in containers, is no separate file system. */
-function isDisk(type: string, path: string): boolean {
-  return !OTHER_TYPES.test(type) && !/^\/(?:dev|proc|sys|run|snap)(?:\/|$)|^\/etc\/[^/]+$/.test(path);
-}
-
 const CRON_JOBS = "cron jobs";
 
-export async function discoverCronJobs(discovery: Discovery): Promise<readonly Proposal[]> {
+async function discoverCronJobs(discovery: Discovery): Promise<readonly Proposal[]> {
   const files = ["/etc/crontab"];
   // Cron ignores names with a dot.
   for (const name of await namesIn("/etc/cron.d", CRON_JOBS, discovery)) {
@@ -224,7 +234,7 @@ const DIRECTORIES: readonly (readonly [path: string, levels: number])[] = [
 
 const FILES_MAX = 500;
 
-export async function discoverCertificates(discovery: Discovery): Promise<readonly Proposal[]> {
+async function discoverCertificates(discovery: Discovery): Promise<readonly Proposal[]> {
   const files: string[] = [];
   for (const [path, levels] of DIRECTORIES) await collect(path, levels, { discovery, files });
   const proposals = new Map<string, Proposal>();
@@ -232,16 +242,13 @@ export async function discoverCertificates(discovery: Discovery): Promise<readon
     const text = await textOf(path, CERTIFICATES, discovery);
     const host = text === null ? null : hostOf(text);
     if (host === null || proposals.has(host)) continue;
-    proposals.set(host, { words: [CERTIFICATE_KIND, host], reason: `certificate in ${path}` });
+    proposals.set(host, { words: ["tls_certificate", host], reason: `certificate in ${path}` });
     const domain = registeredIn(host);
     if (domain === null || proposals.has(`domain ${domain}`)) continue;
-    proposals.set(`domain ${domain}`, { words: [DOMAIN_KIND, domain], reason: `domain of ${host}` });
+    proposals.set(`domain ${domain}`, { words: ["domain_expiry", domain], reason: `domain of ${host}` });
   }
   return [...proposals.values()];
 }
-
-const CERTIFICATE_KIND = "tls_certificate";
-const DOMAIN_KIND = "domain_expiry";
 
 /** Returns the registered domain where that is certain: of two labels, in a zone whose registry answers. */
 function registeredIn(host: string): string | null {
@@ -288,7 +295,7 @@ interface Listener {
 /** Ports from here on are given to clients and to services that choose none. */
 const EPHEMERAL_MIN = 32_768;
 
-export async function discoverPorts(discovery: Discovery): Promise<readonly Proposal[]> {
+async function discoverPorts(discovery: Discovery): Promise<readonly Proposal[]> {
   let isMissing = false;
   const printed = await printedBy({
     name: "ss",
@@ -367,3 +374,101 @@ function readRow(row: string): readonly Listener[] {
 }
 
 const LOOPBACK_V6 = `${"0".repeat(24)}01000000`;
+
+export interface CronJob {
+  readonly name: string;
+  readonly command: string;
+  readonly place: string;
+  /** Its schedule, as the config accepts it. */
+  readonly cron: string;
+  readonly words: readonly string[];
+  /** Returns the line with its command after the words of `monitor beat`. */
+  lineBehind(words: readonly string[]): string;
+}
+
+/** A line of a crontab whose schedule has no times, such as `@reboot`. */
+export class CronLineError extends Error {
+  override readonly name = "CronLineError";
+}
+
+/** From here on a run may take hours. */
+const LONG_MS = 6 * HOUR_MS;
+
+const LINE = /^\s*(@\w+|\S+(?:\s+\S+){4})\s+(\S.*)$/;
+const FIELDS = /^(?:@\w+|[\d*/,\-\s\w?#]+)$/;
+
+/**
+ * Reads a line of a crontab; `null`: it is none. A line of `/etc/crontab` and `/etc/cron.d` has a user, which is only
+ * recognized if it is `root`.
+ *
+ * @throws {CronLineError} If its schedule has no times.
+ */
+export function readCronLine(line: string, { hasUser = false, place = "the crontab" } = {}): CronJob | null {
+  const [, schedule = "", rest = ""] = LINE.exec(line) ?? [];
+  if (!/^[@\d*]/.test(schedule) || !FIELDS.test(schedule)) return null;
+  const [, user = "", command = ""] = (hasUser ? /^(\S+\s+)(.*)$/ : /^(root\s+)?(.*)$/).exec(rest) ?? [];
+  const name = nameOfCommand(command);
+  const cron = NAMED[schedule.toLowerCase()] ?? schedule.split(/\s+/).join(" ");
+  return {
+    name,
+    command,
+    place,
+    cron,
+    words: ["job", cron, ...firstGapMs(cron) < LONG_MS ? [] : ["grace=2 hours"]],
+    lineBehind: (words) => `${schedule} ${user}${words.map(shellWord).join(" ")} ${asArguments(command)}`,
+  };
+}
+
+const NAMED: Readonly<Record<string, string>> = {
+  "@hourly": "0 * * * *",
+  "@daily": "0 0 * * *",
+  "@midnight": "0 0 * * *",
+  "@weekly": "0 0 * * 0",
+  "@monthly": "0 0 1 * *",
+  "@yearly": "0 0 1 1 *",
+  "@annually": "0 0 1 1 *",
+};
+
+/** Returns the time between the first two runs of a schedule of five fields. */
+function firstGapMs(fields: string): number {
+  try {
+    const times = createCronReader()(fields, "UTC");
+    if (times === null) throw new RangeError("It never comes");
+    const firstMs = times.after(START_MS);
+    return times.after(firstMs) - firstMs;
+  } catch {
+    const expected = "five fields of cron, or a name such as @daily";
+    throw new CronLineError(`"${fields}" has no times, expected ${expected}`);
+  }
+}
+
+const START_MS = Date.UTC(2026, 0, 1);
+
+/** Words that only a shell understands. */
+const SHELL_WORDS: ReadonlySet<string> = new Set(
+  "[ . : cd eval exec export for if set source test ulimit umask while".split(" "),
+);
+
+/** Returns the command as arguments. The stdin that cron sends, after the first `%`, stays at the end of the line. */
+function asArguments(command: string): string {
+  const [, plain = "", input = ""] = /^((?:\\.|[^%\\])*)(%.*)?$/s.exec(command) ?? [, command];
+  const [first = ""] = plain.split(/\s+/);
+  const isPlain = /^[\w@%+=:,./ \\-]+$/.test(plain) && !first.includes("=") && !SHELL_WORDS.has(first);
+  return (isPlain ? plain : `sh -c ${shellWord(plain.trimEnd())}`) + input;
+}
+
+/** The beginning of a command that only decides where and whether it runs. */
+const GUARD = /^(?:(?:cd|test|\[)\s[^;&|]*(?:&&|\|\||;)\s*)+/;
+
+/** The first word that is no variable, shell word or option; the name of a script without its ending. */
+function nameOfCommand(command: string): string {
+  const words = command.replace(GUARD, "").split(/[\s;&|()]+/).filter((word) =>
+    /^[\w/.]/.test(word) && !word.includes("=")
+  );
+  const first = words.find((word) => !PREFIXES.has(word)) ?? "";
+  return nameFor((first.split("/").at(-1) ?? "").replace(/(?<=.)\.\w+$/, ""));
+}
+
+const PREFIXES: ReadonlySet<string> = new Set(
+  [...SHELL_WORDS, ..."env flock ionice nice sh sudo timeout".split(" ")],
+);

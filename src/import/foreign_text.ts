@@ -268,8 +268,11 @@ export class Foreign {
     return typeof value === "string" && value !== "" ? value : undefined;
   }
 
+  /** Returns a finite number, also one that is written as a text. */
   number(name: string): number | undefined {
-    return asNumber(this.get(name));
+    const value = this.get(name);
+    const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+    return typeof number === "number" && Number.isFinite(number) ? number : undefined;
   }
 
   /** Returns a boolean; SQL and forms write 0 and 1. */
@@ -338,12 +341,6 @@ export function asWord<Word extends string | undefined>(text: string): Word {
 
 export function asTexts(value: unknown): readonly string[] {
   return asList(value).flatMap((item) => asText(item) ?? []);
-}
-
-/** Returns a finite number, also one that is written as a text. */
-function asNumber(value: unknown): number | undefined {
-  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
-  return typeof number === "number" && Number.isFinite(number) ? number : undefined;
 }
 
 /** A copy in which every literal `${` is escaped, so that no text of the source becomes a placeholder. */

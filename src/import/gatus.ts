@@ -1,17 +1,19 @@
 import type * as written from "../domain/generated/written_config.ts";
-import { type ConfigDraft, type Importer, SourceItem } from "./config_draft.ts";
-import { asText, Foreign, isObject, parseMapping } from "./foreign_text.ts";
-import { translateTarget } from "./gatus_targets.ts";
-import { intervalText, maintenanceWindow, parseGoDuration, standardJsonPath } from "./span_text.ts";
 import {
   addressesIn,
   addressOf,
   channelOf,
+  type ConfigDraft,
   emailChannel,
+  type Importer,
   type MakeChannel,
   ntfyChannel,
+  SourceItem,
   webhook,
-} from "./message_channels.ts";
+} from "./config_draft.ts";
+import { asText, asWord, Foreign, isObject, parseMapping } from "./foreign_text.ts";
+import { translateTarget } from "./gatus_targets.ts";
+import { intervalText, MINUTES_OF_DAY, parseGoDuration, standardJsonPath, timeOfDay } from "./span_text.ts";
 
 export const gatusImporter: Importer = {
   expects: 'a config of Gatus in YAML with "endpoints"',
@@ -137,16 +139,24 @@ function translateExternal(endpoint: Foreign, { providers, draft }: Context): vo
 function readWindows(config: Foreign, key: string, item: SourceItem): readonly written.Window[] {
   return config.objects(key).flatMap((window) => {
     if (window.boolean("enabled") === false) return [];
-    const found = maintenanceWindow({
-      start: window.text("start") ?? "",
-      durationMs: parseGoDuration(window.text("duration") ?? "") ?? 0,
-      days: window.texts("every"),
-      timeZone: window.text("timezone"),
-    });
-    if (found === null) item.leaveOut(key, "a window has a start and lasts less than a day");
-    return found ?? [];
+    const [, hours, minutes] = /^(\d{1,2}):(\d{2})$/.exec(window.text("start") ?? "") ?? [];
+    const lastsMinutes = Math.round((parseGoDuration(window.text("duration") ?? "") ?? 0) / 60_000);
+    if (hours === undefined || lastsMinutes < 1 || lastsMinutes >= MINUTES_OF_DAY) {
+      item.leaveOut(key, "a window has a start and lasts less than a day");
+      return [];
+    }
+    const startMinute = Number(hours) * 60 + Number(minutes);
+    const days = window.texts("every").map((day) => asWord<Day>(day.slice(0, 3).toLowerCase()));
+    return [{
+      ...(days.length > 0 && { days }),
+      from: timeOfDay(startMinute),
+      to: timeOfDay(startMinute + lastsMinutes),
+      time_zone: window.text("timezone"),
+    }];
   });
 }
+
+type Day = NonNullable<written.Window["days"]>[number];
 
 /** Keys of `ui` that become the title of the page: the first one that is set does. */
 const TITLE_KEYS = ["header", "title"];

@@ -267,14 +267,11 @@ function parseCondition(text: string): GatusCondition | null {
   if (operator === undefined) return null;
   const [first = "", second = ""] = text.split(` ${operator} `).map((part) => part.trim());
   const isPlaceholder = (part: string) => /^(?:len\(|has\()?\[/.test(part);
-  return !isPlaceholder(first) && isPlaceholder(second)
-    ? { text, left: second, operator: mirrored(operator), right: first }
-    : { text, left: first, operator, right: second };
+  if (isPlaceholder(first) || !isPlaceholder(second)) return { text, left: first, operator, right: second };
+  const mirrored = operator.replace(/[<>]/, (sign) => sign === "<" ? ">" : "<") as Operator;
+  return { text, left: second, operator: mirrored, right: first };
 }
 
-function mirrored(operator: Operator): Operator {
-  return operator.replace(/[<>]/, (sign) => sign === "<" ? ">" : "<") as Operator;
-}
 /** An object in the making. */
 type Changing<T> = { -readonly [Key in keyof T]: T[Key] };
 type Response = Changing<written.HttpExpectation>;

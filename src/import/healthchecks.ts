@@ -10,7 +10,8 @@ export const healthchecksImporter: Importer = {
   translate: (file, draft) => {
     const root = escapePlaceholders(parseJson(file));
     const listed = isObject(root) ? root["checks"] ?? root : root;
-    const checks = asList(listed).map(Foreign.of).filter(isCheck);
+    const checks = asList(listed).map(Foreign.of)
+      .filter((one) => one.has("grace") && (one.has("timeout") || one.has("schedule")));
     const readCron = createCronReader();
     for (const check of checks) translateCheck(check, { draft, readCron });
     if (checks.some((check) => check.text("channels") !== undefined)) {
@@ -19,10 +20,6 @@ export const healthchecksImporter: Importer = {
     }
   },
 };
-
-function isCheck(value: Foreign): boolean {
-  return value.has("grace") && (value.has("timeout") || value.has("schedule"));
-}
 
 /** Keywords count only in these fields. */
 const FILTERS: readonly string[] = ["filter_subject", "filter_body", "filter_http_body"];

@@ -1,5 +1,5 @@
 import type * as written from "../domain/generated/written_config.ts";
-import { type ConfigDraft, type Importer, SourceItem } from "./config_draft.ts";
+import { type ConfigDraft, emailChannel, type Importer, SourceItem } from "./config_draft.ts";
 import type { ForeignFile, IncludedFiles } from "./foreign_text.ts";
 import {
   after,
@@ -24,9 +24,8 @@ import {
   systemCheck,
   timeIn,
 } from "./monit_tests.ts";
-import { splitWords } from "./nagios_commands.ts";
+import { splitWords } from "./nagios_objects.ts";
 import { intervalText } from "./span_text.ts";
-import { emailChannel } from "./message_channels.ts";
 
 export const monitImporter: Importer = {
   expects: "a control file of Monit with check statements",

@@ -1,10 +1,15 @@
 import type * as written from "../domain/generated/written_config.ts";
-import { type ConfigDraft, type Importer, SourceItem } from "./config_draft.ts";
-import { PLUGIN_DIRECTORY, translateCommand } from "./nagios_commands.ts";
-import { listOf, type NagiosFile, type NagiosObject, parseNagios } from "./nagios_objects.ts";
-import { intervalText, timeOfDay } from "./span_text.ts";
+import { type ConfigDraft, emailChannel, type Importer, SourceItem } from "./config_draft.ts";
+import {
+  listOf,
+  type NagiosFile,
+  type NagiosObject,
+  parseNagios,
+  PLUGIN_DIRECTORY,
+  translateCommand,
+} from "./nagios_objects.ts";
+import { intervalText, MINUTES_OF_DAY, timeOfDay } from "./span_text.ts";
 import { asWord } from "./foreign_text.ts";
-import { emailChannel } from "./message_channels.ts";
 
 export const nagiosImporter: Importer = {
   expects: "nagios.cfg, or object definitions of Nagios such as objects.cache",
@@ -248,15 +253,10 @@ const INHERITED: readonly string[] = [
 
 type Directive = (key: string) => string | undefined;
 
-interface NagiosNotifying {
-  settingsOf(
-    get: Directive,
-    options: { readonly item: string; interval(value: string | undefined): string | undefined },
-  ): written.Defaults;
-}
+type NagiosNotifying = ReturnType<typeof readContacts>;
 
 /** Creates a channel of each contact, and one of each separate address. */
-function readContacts(objects: readonly NagiosObject[], draft: ConfigDraft): NagiosNotifying {
+function readContacts(objects: readonly NagiosObject[], draft: ConfigDraft) {
   const channels = new Map<string, string>();
   const periods = new Map(
     objects.filter(({ type }) => type === "timeperiod").map((one) => [one.text("timeperiod_name"), one]),
@@ -269,7 +269,10 @@ function readContacts(objects: readonly NagiosObject[], draft: ConfigDraft): Nag
       draft.leaveOut(`contact "${name}"`, null, "it has no email; write a webhook or command channel");
     } else {
       const channel = {
-        ...mailOnThisMachine(email, { name, draft }),
+        ...emailChannel(
+          { host: "127.0.0.1", port: 25, sender: "monitor@localhost", receivers: listOf(email) },
+          new SourceItem(draft, `contact "${name}"`, name),
+        ),
         ...hoursOf(directives, { name, periods, draft }),
       };
       channels.set(name, draft.addChannel(name, channel));
@@ -282,7 +285,13 @@ function readContacts(objects: readonly NagiosObject[], draft: ConfigDraft): Nag
   }
   const groups = contactGroups(objects);
   return {
-    settingsOf: (get, { item, interval }) => {
+    settingsOf: (
+      get: Directive,
+      { item, interval }: {
+        readonly item: string;
+        interval(value: string | undefined): string | undefined;
+      },
+    ): written.Defaults => {
       const names = [
         ...listOf(get("contacts")),
         ...listOf(get("contact_groups")).flatMap((group) => groups.get(group) ?? []),
@@ -320,16 +329,6 @@ function lacksEvents(options: readonly string[], events: readonly string[]): boo
   return isFilter && !events.every((event) => options.some((option) => option[0] === event));
 }
 
-function mailOnThisMachine(
-  email: string,
-  { name, draft }: { readonly name: string; readonly draft: ConfigDraft },
-) {
-  return emailChannel(
-    { host: "127.0.0.1", port: 25, sender: "monitor@localhost", receivers: listOf(email) },
-    new SourceItem(draft, `contact "${name}"`, name),
-  );
-}
-
 function contactGroups(objects: readonly NagiosObject[]): ReadonlyMap<string, readonly string[]> {
   const groups = new Map<string, string[]>();
   const add = (group: string, contacts: readonly string[]) => {
@@ -352,7 +351,7 @@ type Periods = ReadonlyMap<string, NagiosObject>;
 function isAlways(name: string | undefined, periods: Periods): boolean {
   const period = name === undefined ? undefined : periods.get(name);
   return name === undefined || name === "24x7" ||
-    (period !== undefined && windowsOutside(period)?.length === 0);
+    (period !== undefined && weeklyWindows(period, gapsOf)?.length === 0);
 }
 
 function undefinedReason(name = "", periods: Periods): string | null {
@@ -396,7 +395,7 @@ function windowsOf(
   const name = get("notification_period");
   if (isAlways(name, periods)) return {};
   const period = periods.get(name ?? "");
-  const windows = period === undefined ? null : windowsOutside(period);
+  const windows = period === undefined ? null : weeklyWindows(period, gapsOf);
   if (windows === null) {
     const reason = undefinedReason(name, periods) ?? "only weekly times have a counterpart";
     draft.leaveOut(item, "notification_period", reason);
@@ -406,14 +405,9 @@ function windowsOf(
 
 const DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 type Day = NonNullable<written.Window["days"]>[number];
-const MINUTES_OF_DAY = 24 * 60;
 const OTHER_DIRECTIVES: readonly string[] = ["timeperiod_name", "alias", "name", "use", "register"];
 
-/** The windows outside of a weekly time period; `null` if it has exceptions, dates or exclusions. */
-function windowsOutside(period: NagiosObject): readonly written.Window[] | null {
-  return weeklyWindows(period, gapsOf);
-}
-
+/** The windows of a weekly time period by its ranges on each day; `null` if it has exceptions, dates or exclusions. */
 function weeklyWindows(
   { directives }: NagiosObject,
   spansOf: (ranges: readonly Range[]) => readonly string[],

@@ -5,9 +5,16 @@
  * @see https://prometheus.io/docs/alerting/latest/configuration/
  */
 import type * as written from "../domain/generated/written_config.ts";
-import { type ConfigDraft, SourceItem } from "./config_draft.ts";
+import {
+  addressesIn,
+  channelOf,
+  type ConfigDraft,
+  emailChannel,
+  type MakeChannel,
+  SourceItem,
+  webhook,
+} from "./config_draft.ts";
 import type { Foreign } from "./foreign_text.ts";
-import { addressesIn, channelOf, emailChannel, type MakeChannel, webhook } from "./message_channels.ts";
 import { intervalText, parseHostAndPort, parsePrometheusDuration, spanText } from "./span_text.ts";
 
 export type Labels = Readonly<Record<string, string>>;

@@ -1,6 +1,5 @@
 import { counted } from "../shared/text.ts";
 import type * as written from "../domain/generated/written_config.ts";
-import { asWord } from "./foreign_text.ts";
 
 const UNITS: readonly (readonly [name: string, lengthMs: number])[] = [
   ["day", 86_400_000],
@@ -86,7 +85,12 @@ export function standardJsonPath(path: string): string | null {
   let length = 0;
   for (const [whole, name, index, single, double] of parts) {
     length += whole.length;
-    standard += index !== undefined ? `[${index}]` : segment(name ?? single ?? double ?? "");
+    const key = name ?? single ?? double ?? "";
+    standard += index !== undefined
+      ? `[${index}]`
+      : /^[A-Za-z_]\w*$/.test(key)
+      ? `.${key}`
+      : `['${key.replaceAll(/['\\]/g, "\\$&")}']`;
   }
   return length === path.length ? standard : null;
 }
@@ -98,11 +102,6 @@ export const JSON_COMPARISONS = {
   ">": "greater_than",
   ">=": "at_least",
 } as const;
-
-function segment(name: string): string {
-  if (/^[A-Za-z_]\w*$/.test(name)) return `.${name}`;
-  return `['${name.replaceAll(/['\\]/g, "\\$&")}']`;
-}
 
 /** Comparisons of two numbers by their operators. */
 export const COMPARISONS: Readonly<
@@ -132,33 +131,7 @@ export function statusesThat(accepts: (status: number) => boolean): written.Http
   return shortest.length === 1 && only !== undefined ? only : shortest;
 }
 
-type Day = NonNullable<written.Window["days"]>[number];
-
-const MINUTES_OF_DAY = 24 * 60;
-
-/** A window that begins at a time of day, on some days, and lasts so long. `null` if it does not fit a weekly one. */
-export function maintenanceWindow(
-  { start, durationMs, days, timeZone }: {
-    /** `hh:mm` */
-    readonly start: string;
-    readonly durationMs: number;
-    /** Names of days; empty: every day. */
-    readonly days: readonly string[];
-    readonly timeZone: string | undefined;
-  },
-): written.Window | null {
-  const [, hours, minutes] = /^(\d{1,2}):(\d{2})$/.exec(start) ?? [];
-  const lastsMinutes = Math.round(durationMs / 60_000);
-  if (hours === undefined || lastsMinutes < 1 || lastsMinutes >= MINUTES_OF_DAY) return null;
-  const startMinute = Number(hours) * 60 + Number(minutes);
-  const names = days.map((day) => asWord<Day>(day.slice(0, 3).toLowerCase()));
-  return {
-    ...(names.length > 0 && { days: names }),
-    from: timeOfDay(startMinute),
-    to: timeOfDay(startMinute + lastsMinutes),
-    ...(timeZone !== undefined && { time_zone: timeZone }),
-  };
-}
+export const MINUTES_OF_DAY = 24 * 60;
 
 /** Writes a minute as `hh:mm`; one of the next day counts from its midnight. */
 export function timeOfDay(minute: number): string {

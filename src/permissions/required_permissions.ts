@@ -26,8 +26,7 @@ export interface RequiredPermission {
   readonly isOfMachine?: boolean;
 }
 
-interface Requirement {
-  readonly neededBy: string;
+interface Requirement extends Pick<RequiredPermission, "neededBy" | "isVital"> {
   readonly requiredPermissions: RequiredPermissions;
 }
 
@@ -69,7 +68,9 @@ export async function requiredPermissionsOf(
     }
   }
   for (const channel of named) await addChannel(channel, channel.kind);
-  if (heartbeat !== null) add("heartbeat", permissionsOfHeartbeat(heartbeat));
+  const { path, target } = heartbeat ?? {};
+  if (path !== undefined) add("heartbeat", { write: [path] });
+  if (target !== undefined) add("heartbeat", permissionsOfUrl(target));
   if (reportTo !== null) add("reports", permissionsOfUrl(reportTo.target));
   const { killPath } = system.permissions;
   const starter = parts.find(({ requiredPermissions }) => (requiredPermissions.run?.length ?? 0) > 0);
@@ -79,15 +80,19 @@ export async function requiredPermissionsOf(
   return joinPermissions(parts);
 }
 
-export function joinPermissions(parts: readonly Requirement[]): readonly RequiredPermission[] {
-  const found = new Map<string, RequiredPermission>();
-  for (const { neededBy, requiredPermissions } of parts) {
+/** Joins requirements with permissions that are known; each permission once, with the first that requires it. */
+export function joinPermissions(
+  parts: readonly Requirement[],
+  known: readonly RequiredPermission[] = [],
+): readonly RequiredPermission[] {
+  const found = new Map(known.map((one) => [`${one.permission} ${one.value}`, one]));
+  for (const { neededBy, requiredPermissions, isVital = false } of parts) {
     for (const permission of PERMISSION_CLASSES) {
+      const details = permission === "net" ? aboutNet(requiredPermissions) : {};
       for (const value of requiredPermissions[permission] ?? []) {
         const key = `${permission} ${value}`;
-        if (found.has(key)) continue;
-        const details = permission === "net" ? aboutNet(requiredPermissions) : {};
-        found.set(key, { permission, value, neededBy, ...details });
+        const first = found.get(key) ?? { permission, value, neededBy, ...details };
+        found.set(key, isVital ? { ...first, isVital } : first);
       }
     }
   }
@@ -106,13 +111,6 @@ export function missingPermissions(
   return requiredPermissions.filter(({ permission, value }) =>
     !whole.has(permission) && (value === NET_ALL || !permissions.isGranted(permission, value))
   );
-}
-
-function permissionsOfHeartbeat({ path, target }: Heartbeat): RequiredPermissions {
-  return {
-    ...(path !== undefined && { write: [path] }),
-    ...(target !== undefined && permissionsOfUrl(target)),
-  };
 }
 
 /** The required values of each class, sorted, without duplicates. */

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
-import { STARTER_CONFIG } from "../../src/cli/starter_config.ts";
+import { STARTER_CONFIG } from "../../src/cli/commands/init.ts";
 import { isCron } from "../../src/domain/schedule.ts";
 import { CONFIG_EXAMPLES, configOf, FILES } from "../docs/examples.ts";
 import { load, problemsOf } from "../../testing/config_system.ts";

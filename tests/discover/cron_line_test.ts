@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readCronLine } from "../../src/discover/cron_line.ts";
+import { readCronLine } from "../../src/discover/discovery.ts";
 import { testRows } from "../support/rows.ts";
 
 const BEAT = ["monitor", "beat", "x", "--"];

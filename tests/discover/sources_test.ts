@@ -1,23 +1,21 @@
 import assert from "node:assert/strict";
-import {
-  discoverCertificates,
-  discoverCronJobs,
-  discoverFileSystems,
-  discoverPorts,
-  discoverUnits,
-  type ProposalSource,
-} from "../../src/discover/discovery.ts";
+import { type Proposal, PROPOSAL_SOURCES } from "../../src/discover/discovery.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { createCertificate } from "../support/certificates.ts";
 import { type FakeMachine, printing, withMachine } from "../support/fake_machine.ts";
 
 /** Returns the proposals of a source on a machine: words and reasons; and its unreadable sources. */
-function found(source: ProposalSource, machine: FakeMachine) {
+function found(source: keyof typeof PROPOSAL_SOURCES, machine: FakeMachine) {
   return withMachine(machine, async ({ root, bin }) => {
     const system = createMemorySystem({ environment: { PATH: bin } });
     const notes: string[] = [];
     const deny = (what: string): void => void notes.push(`${what}: denied`);
-    const proposals = await source({ system, root, deny, note: (text) => void notes.push(text) });
+    const proposals: readonly Proposal[] = await PROPOSAL_SOURCES[source]({
+      system,
+      root,
+      deny,
+      note: (text) => void notes.push(text),
+    });
     return { proposed: proposals.map(({ words, reason }) => `${words.join(" ")}: ${reason}`), notes };
   });
 }
@@ -32,7 +30,7 @@ LISTEN 0 4096         [::1]:631       [::]:*
 LISTEN 0 100 [::ffff:127.0.0.1]:8080     *:*  users:(("java",pid=9,fd=9))
 LISTEN 0 100      127.0.0.1:9797   0.0.0.0:*  users:(("monitor",pid=3,fd=9))
 LISTEN 0 100        0.0.0.0:40001  0.0.0.0:*  users:(("rpc.statd",pid=3,fd=9))`);
-  assert.deepEqual(await found(discoverPorts, { commands: { ss } }), {
+  assert.deepEqual(await found("ports", { commands: { ss } }), {
     proposed: [
       "ssh://127.0.0.1:22: sshd listens to port 22",
       "127.0.0.53:53: port 53 is open at 127.0.0.53",
@@ -54,7 +52,7 @@ Deno.test("listening ports: the tables of the kernel replace ss", async () => {
     "/proc/net/tcp6":
       `${head}   0: 00000000000000000000000001000000:0277 00000000000000000000000000000000:0000 0A 0\n`,
   };
-  assert.deepEqual(await found(discoverPorts, { files }), {
+  assert.deepEqual(await found("ports", { files }), {
     proposed: [
       "ssh://127.0.0.1:22: port 22 is open",
       "[::1]:631: port 631 is open at ::1",
@@ -62,7 +60,7 @@ Deno.test("listening ports: the tables of the kernel replace ss", async () => {
     ],
     notes: [],
   });
-  assert.deepEqual(await found(discoverPorts, {}), {
+  assert.deepEqual(await found("ports", {}), {
     proposed: [],
     notes: ["listening ports: ss is not installed"],
   });
@@ -87,7 +85,7 @@ missing.service not-found inactive dead missing.service
 END
 ;;
 esac`;
-  assert.deepEqual(await found(discoverUnits, { commands: { systemctl } }), {
+  assert.deepEqual(await found("units", { commands: { systemctl } }), {
     proposed: [
       "ssh.service: enabled service that runs",
       "getty@tty1.service: enabled service that runs",
@@ -99,12 +97,12 @@ esac`;
 });
 
 Deno.test("a missing or failing command is noted", async () => {
-  assert.deepEqual((await found(discoverUnits, {})).notes, ["systemd units: systemctl is not installed"]);
+  assert.deepEqual((await found("units", {})).notes, ["systemd units: systemctl is not installed"]);
   const systemctl = "echo 'not booted with systemd' >&2; exit 1";
-  assert.deepEqual((await found(discoverUnits, { commands: { systemctl } })).notes, [
+  assert.deepEqual((await found("units", { commands: { systemctl } })).notes, [
     "systemd units: systemctl failed: not booted with systemd",
   ]);
-  assert.deepEqual((await found(discoverFileSystems, {})).notes, ["file systems: df is not installed"]);
+  assert.deepEqual((await found("fileSystems", {})).notes, ["file systems: df is not installed"]);
 });
 
 Deno.test("file systems: each disk is proposed once, at its first place", async () => {
@@ -117,7 +115,7 @@ tmpfs          tmpfs        1000000        0   1000000       1% /run
 /dev/loop1     squashfs      100000   100000         0     100% /snap/core/1
 /dev/vdc       ext4       100000000 42000000  58000000       7% /etc/hosts
 shm            tmpfs          65536        0     65536       0% /dev/shm`);
-  assert.deepEqual((await found(discoverFileSystems, { commands: { df } })).proposed, [
+  assert.deepEqual((await found("fileSystems", { commands: { df } })).proposed, [
     "/: root file system (ext4), 42% used",
     "/var/my data: file system (xfs), 7% used",
   ]);
@@ -126,7 +124,7 @@ shm            tmpfs          65536        0     65536       0% /dev/shm`);
 Deno.test("file systems: the root of a container is proposed", async () => {
   const df = printing(`Filesystem Type 1024-blocks Used Available Capacity Mounted on
 overlay overlay 100 42 58 42% /`);
-  const { proposed } = await found(discoverFileSystems, { commands: { df: `${df}\nexit 1` } });
+  const { proposed } = await found("fileSystems", { commands: { df: `${df}\nexit 1` } });
   assert.deepEqual(proposed, ["/: root file system (overlay), 42% used"]);
 });
 
@@ -142,7 +140,7 @@ Deno.test("cron jobs: those of the system and of the user are proposed", async (
     "/etc/cron.d/monitored": "0 1 * * * root /usr/bin/monitor beat backup -- /bin/backup\n",
   };
   const crontab = printing("@reboot /bin/start\n30 2 * * * $HOME/bin/sync.sh > /dev/null");
-  assert.deepEqual(await found(discoverCronJobs, { files, commands: { crontab } }), {
+  assert.deepEqual(await found("cronJobs", { files, commands: { crontab } }), {
     proposed: [
       "job 5 4 * * 0 grace=2 hours: job that runs at 5 4 * * 0, in /etc/crontab",
       "job 09,39 * * * *: job that runs at 09,39 * * * *, in /etc/cron.d/php",
@@ -150,7 +148,7 @@ Deno.test("cron jobs: those of the system and of the user are proposed", async (
     ],
     notes: [],
   });
-  const without = await found(discoverCronJobs, {
+  const without = await found("cronJobs", {
     commands: { crontab: "echo 'no crontab for root' >&2; exit 1" },
   });
   assert.deepEqual(without, { proposed: [], notes: [] });
@@ -166,7 +164,7 @@ Deno.test("certificates: the first plain name of each certificate of a server is
     "/etc/nginx/ssl/wild.pem": createCertificate({ hosts: ["*.example.net"] }).cert,
     "/etc/haproxy/certs/broken.pem": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
   };
-  assert.deepEqual(await found(discoverCertificates, { files }), {
+  assert.deepEqual(await found("certificates", { files }), {
     proposed: [
       "tls_certificate www.example.org: certificate in /etc/letsencrypt/live/example.org/cert.pem",
       "domain_expiry example.org: domain of www.example.org",
@@ -175,7 +173,7 @@ Deno.test("certificates: the first plain name of each certificate of a server is
   });
   // Of more labels, the registered one is not certain; and no registry of .de is listed.
   for (const host of ["shop.example.org", "example.de"]) {
-    const { proposed } = await found(discoverCertificates, {
+    const { proposed } = await found("certificates", {
       files: { "/etc/letsencrypt/live/x/cert.pem": createCertificate({ hosts: [host] }).cert },
     });
     assert.deepEqual(proposed, [`tls_certificate ${host}: certificate in /etc/letsencrypt/live/x/cert.pem`]);

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { run } from "../../src/cli/run.ts";
-import { IMPORTED_TOOLS } from "../../src/import/importers.ts";
+import { IMPORTED_TOOLS } from "../../src/cli/commands/import.ts";
 import { createMemorySystem, type MemorySystem } from "../../testing/memory_system.ts";
 import { tempDirectory } from "../../testing/builders.ts";
 import { requiresTools } from "../../testing/tools.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { PermissionsByClass } from "../../src/permissions/required_permissions.ts";
-import { bwrapCommand, type Sandbox, sandboxOf, systemdDropIn } from "../../src/permissions/sandbox.ts";
+import { bwrapCommand, type Sandbox, sandboxOf, systemdDropIn } from "../../src/cli/commands/permissions.ts";
 import { createConfigSystem } from "../../testing/config_system.ts";
 import { requiresTools } from "../../testing/tools.ts";
 import { type Harness, withHarness } from "../life/program.ts";
@@ -59,25 +59,25 @@ Deno.test("sandboxOf() grants a file's directory, so that a replaced file is rea
 });
 
 Deno.test("sandboxOf() restricts the network to known addresses", async (t) => {
-  const rows: Rows<[Partial<PermissionsByClass>, Sandbox["network"]]> = {
-    "nothing connects": [{ run: ["/usr/bin/ps", "/usr/bin/kill"] }, { kind: "none" }],
+  const rows: Rows<[Partial<PermissionsByClass>, Sandbox["addresses"]]> = {
+    "nothing connects": [{ run: ["/usr/bin/ps", "/usr/bin/kill"] }, []],
     "addresses": [
       { net: ["[::1]:25", "10.0.0.1:443", "10.0.0.1:80", "localhost:6379"] },
-      { kind: "addresses", addresses: ["10.0.0.1", "::1", "localhost"] },
+      ["10.0.0.1", "::1", "localhost"],
     ],
-    "a name": [{ net: ["10.0.0.1:443", "example.org:443"] }, { kind: "any" }],
-    "everything": [{ net: ["*"] }, { kind: "any" }],
-    "a command alone": [{ run: ["/srv/a.sh"] }, { kind: "any" }],
-    "a command that may connect anywhere": [{ net: ["10.0.0.1:443"], run: ["/srv/a.sh"] }, { kind: "any" }],
+    "a name": [{ net: ["10.0.0.1:443", "example.org:443"] }, null],
+    "everything": [{ net: ["*"] }, null],
+    "a command alone": [{ run: ["/srv/a.sh"] }, null],
+    "a command that may connect anywhere": [{ net: ["10.0.0.1:443"], run: ["/srv/a.sh"] }, null],
   };
-  await testRows(t, rows, async ([permissions, network]) => {
-    assert.deepEqual((await sandboxFor(permissions)).network, network);
+  await testRows(t, rows, async ([permissions, addresses]) => {
+    assert.deepEqual((await sandboxFor(permissions)).addresses, addresses);
   });
   await t.step("an endpoint that others connect to", async () => {
-    const kinds = ["127.0.0.1:9797", "[::1]:9797", "10.0.0.1:9797", "0.0.0.0:9797"].map(async (listen) =>
-      (await sandboxFor({ net: [listen] }, listen)).network.kind
+    const isKnown = ["127.0.0.1:9797", "[::1]:9797", "10.0.0.1:9797", "0.0.0.0:9797"].map(async (listen) =>
+      (await sandboxFor({ net: [listen] }, listen)).addresses !== null
     );
-    assert.deepEqual(await Promise.all(kinds), ["addresses", "addresses", "any", "any"]);
+    assert.deepEqual(await Promise.all(isKnown), [true, true, false, false]);
   });
 });
 

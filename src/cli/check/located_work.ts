@@ -19,7 +19,7 @@ import { connectivityOf } from "../../scheduler/connectivity.ts";
 import { isDue } from "../../scheduler/plan.ts";
 import { isCron } from "../../domain/schedule.ts";
 import { keptResult } from "../../engine/decide.ts";
-import type { OpenConfig } from "../open_config.ts";
+import { type OpenConfig, runSettings } from "../open_config.ts";
 import type { CheckCommandSettings } from "./settings.ts";
 
 interface LocatedWorkOptions extends Pick<SchedulerOptions, "system" | "steps" | "onBug"> {
@@ -207,12 +207,10 @@ export class LocatedPass {
     await runPass(checks, {
       system,
       jobs: null,
-      directory: config.source.directory,
-      timeZone: config.timeZone(),
+      ...runSettings(config),
       limiters: createLimiters({ process: settings.concurrency }),
       // Until the checks run, a signal ends the process.
       signal: new AbortController().signal,
-      redact: config.redact,
       connectivity: connectivityOf(config),
       runner: this.#here,
       onResult: (result) => void results.push(result),

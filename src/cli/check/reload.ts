@@ -1,6 +1,6 @@
 import { counted } from "../../shared/text.ts";
 import { ConfigError, type PlacedProblem } from "../../config/problem.ts";
-import type { Log, System } from "../../domain/system.ts";
+import type { Log } from "../../domain/system.ts";
 import type { ScheduledConfig } from "../../scheduler/scheduler.ts";
 import { UsageError } from "../command_definition.ts";
 import {
@@ -9,12 +9,13 @@ import {
   openConfig,
   readSelection,
   rejectUnsharedLocations,
+  runSettings,
   selectChecks,
   type Selection,
 } from "../open_config.ts";
 import { describeMissing, permissionsOfConfig, requireGranted } from "../config_permissions.ts";
 import { describeFailure, MissingPermissionsError } from "../failure.ts";
-import { locateState } from "../state_location.ts";
+import { locateState } from "../open_state.ts";
 import {
   compareConfigs,
   describeDifference,
@@ -83,9 +84,7 @@ export function toScheduled(config: OpenConfig, selection: Selection): Scheduled
     retentionMs: config.retentionMs,
     commonCauses: config.commonCauses,
     connectivity: config.connectivity,
-    directory: config.source.directory,
-    timeZone: config.timeZone(),
-    redact: config.redact,
+    ...runSettings(config),
   };
 }
 
@@ -122,7 +121,11 @@ async function readAgain({ invocation, system, config, log, isShared }: RereadOp
     const scheduled = toScheduled(next, readSelection(invocation));
     const { checks } = scheduled;
     if (!isShared) await rejectUnsharedLocations(next, checks);
-    refuseDropped(next, system);
+    // A restart grants what was dropped at the start.
+    const dropped = next.lacks.find(({ denied }) =>
+      denied !== undefined && system.permissions.isDropped(denied)
+    );
+    if (dropped !== undefined) throw new Deno.errors.NotCapable(dropped.message);
     const missing = requireGranted(await permissionsOfConfig(next, { invocation, system, checks }), system);
     for (const need of missing) log.warning(describeMissing(need));
     return { config: next, scheduled };
@@ -139,12 +142,6 @@ async function readAgain({ invocation, system, config, log, isShared }: RereadOp
     log.error(`config not reloaded, the old one stays active: ${reason}`);
     return { error: reason, ...places[0] !== undefined && { first: places[0] } };
   }
-}
-
-/** Rejects a config that needs a permission which was dropped at the start: a restart grants it. */
-function refuseDropped({ lacks }: OpenConfig, { permissions }: System): void {
-  const lack = lacks.find(({ denied }) => denied !== undefined && permissions.isDropped(denied));
-  if (lack !== undefined) throw new Deno.errors.NotCapable(lack.message);
 }
 
 function describePlace(label: string, problem: PlacedProblem): string {

@@ -21,16 +21,15 @@ import {
   traceOf,
   writeOutput,
 } from "../formats/format.ts";
-import type { CommandContext, OpenConfig } from "../open_config.ts";
+import { type CommandContext, type OpenConfig, runSettings } from "../open_config.ts";
 import type { LocatedPass } from "./located_work.ts";
 import { type CheckCommandSettings, FORMATS } from "./settings.ts";
-import { abortOnStop, type StartSignals } from "./start_signals.ts";
+import { abortOnStop, type Progress, startProgress, type StartSignals, wantsColor } from "../terminal.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { System } from "../../domain/system.ts";
 import { messageOf } from "../../shared/describe_error.ts";
 import { printable } from "../../shared/text.ts";
 import { OutputError } from "../failure.ts";
-import { type Progress, startProgress, wantsColor } from "../terminal.ts";
 
 export interface OnceOptions extends CommandContext {
   /** The whole config; the caller chooses the checks to run from it. */
@@ -77,9 +76,7 @@ export async function runChosen(
     ...options,
     shared: shared === null || sharedSender === null ? null : { store: shared.store, sender: sharedSender },
     active: config.checks.filter(({ active }) => active),
-    directory: config.source.directory,
-    timeZone: config.timeZone(),
-    redact: config.redact,
+    ...runSettings(config),
     connectivity: connectivityOf(config),
     commonCauses: config.commonCauses,
     machine: shared === null ? null : settings.member ?? system.hostName(),

@@ -3,7 +3,7 @@ import type { ScheduledConfig } from "../../scheduler/scheduler.ts";
 import type { RequiredPermission } from "../../permissions/required_permissions.ts";
 import { type CommandContext, type OpenConfig, readSelection } from "../open_config.ts";
 import { describeMissing, listenOf } from "../config_permissions.ts";
-import { createSteadySink, wantsColor } from "../terminal.ts";
+import { createSteadySink, type StartSignals, stopCode, wantsColor } from "../terminal.ts";
 import {
   createEventOutput,
   createLog,
@@ -12,12 +12,11 @@ import {
   type RecentRuns,
   type ServiceOutput,
 } from "./service_output.ts";
-import { locateState } from "../state_location.ts";
+import { locateState } from "../open_state.ts";
 import { type OwnedState, ownState } from "../owned_state.ts";
 import { createReload, factsOf, logWarnings, toScheduled } from "./reload.ts";
 import type { CheckCommandSettings } from "./settings.ts";
 import type { Control } from "./control.ts";
-import { type StartSignals, stopCode } from "./start_signals.ts";
 import { isEdited } from "../../domain/store.ts";
 import { type ServiceParts, startParts } from "./service_parts.ts";
 import { logSchedulerEvent } from "./service_log.ts";

@@ -14,7 +14,7 @@ import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { checkFields, recordOf } from "../formats/json.ts";
 import { CONDITIONS } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
-import { conditionPaints } from "../formats/table.ts";
+import { conditionPaints } from "../formats/pretty.ts";
 import { createColors } from "../terminal.ts";
 import { durationText } from "../../shared/time_units.ts";
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
@@ -138,7 +138,9 @@ export function createPrettyOutput(
       if (!stdout.isTerminal) return;
       writeLine(describePage(address));
       const recent = recentRuns();
-      if (recent !== null) writeLine(hint(describeRecent(recent)));
+      if (recent === null) return;
+      const ran = `${counted(recent.checks, "check")} ran recently`;
+      writeLine(hint(`${ran}, next run in ${describeDuration(recent.nextMs)}; see: monitor status`));
     },
     happened: (event) => {
       if (!stdout.isTerminal || event.event !== "result" || seen.has(event.result.check.name)) return;
@@ -163,11 +165,6 @@ function describePage(address: string | null): string {
     ? "live page at the address above"
     : `live page: http://${address}/`;
   return `${page} (Ctrl-C ends the service)`;
-}
-
-function describeRecent({ checks, nextMs }: RecentRuns): string {
-  const next = describeDuration(nextMs);
-  return `${counted(checks, "check")} ran recently, next run in ${next}; see: monitor status`;
 }
 
 /**

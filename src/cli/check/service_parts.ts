@@ -22,7 +22,7 @@ import {
 } from "../open_config.ts";
 import type { OwnedState } from "../owned_state.ts";
 import type { LocatedWork } from "./located_work.ts";
-import { createRunRecorder, endOfService, type RunRecorder } from "./run_recorder.ts";
+import { createRunRecorder, endOfService, type RunRecorder } from "../monitor_status.ts";
 import { logDeliveryEvent } from "./service_log.ts";
 import type { CheckCommandSettings } from "./settings.ts";
 import type { LoadedConfig } from "../../config/load.ts";

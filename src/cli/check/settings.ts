@@ -66,12 +66,18 @@ export function readCheckSettings(invocation: Invocation): CheckCommandSettings 
   if (traces && (due || (format !== null && format !== "pretty"))) {
     throw new UsageError(`--trace cannot be used with ${due ? "--due" : `--format ${format}`}`);
   }
+  if (due && invocation.has("retry-for")) throw new UsageError("--retry-for cannot be used with --due");
+  const location = invocation.text("location") ?? null;
+  if (location !== null && !isLocationName(location)) {
+    throw new UsageError(`--location is ${JSON.stringify(location)}, ${LOCATION_NAME}`);
+  }
   return {
+    location,
     traces,
     once,
     due,
     format,
-    retryForMs: readRetryFor(invocation, due),
+    retryForMs: readDuration(invocation, "retry-for"),
     outputs: readOutputs(invocation, FORMAT_NAMES, "monitor check --once --output junit=monitor.xml"),
     failOn: invocation.choice("fail-on", FAIL_ON_CONDITIONS) ?? "warning",
     concurrency: invocation.count("concurrency") ?? DEFAULT_LIMITS.process,
@@ -79,17 +85,5 @@ export function readCheckSettings(invocation: Invocation): CheckCommandSettings 
     logLevel: invocation.choice("log-level", LOG_LEVELS) ?? "info",
     logFormat: invocation.choice("log-format", LOG_FORMATS) ?? "text",
     member: invocation.text("member") ?? null,
-    location: readLocation(invocation),
   };
-}
-
-function readLocation(invocation: Invocation): string | null {
-  const value = invocation.text("location");
-  if (value === undefined || isLocationName(value)) return value ?? null;
-  throw new UsageError(`--location is ${JSON.stringify(value)}, ${LOCATION_NAME}`);
-}
-
-function readRetryFor(invocation: Invocation, due: boolean): number | null {
-  if (due && invocation.has("retry-for")) throw new UsageError("--retry-for cannot be used with --due");
-  return readDuration(invocation, "retry-for");
 }

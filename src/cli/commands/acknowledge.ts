@@ -12,7 +12,7 @@ import {
   targetOptions,
   UNTIL_OPTION,
   withSilences,
-} from "../silence_targets.ts";
+} from "./silence.ts";
 
 export const acknowledgeCommand: Command = {
   ...SILENCE_COMMAND,

@@ -14,8 +14,7 @@ import { lastLines, printable } from "../../shared/text.ts";
 import { createRedactor } from "../../shared/redact.ts";
 import type { ControlRequest } from "../check/control.ts";
 import { describeFailure } from "../failure.ts";
-import { locateState, type StateLocation } from "../state_location.ts";
-import { stateAlongside } from "../open_store.ts";
+import { locateState, stateAlongside, type StateLocation } from "../open_state.ts";
 import { createSteadySink, usesColor } from "../terminal.ts";
 
 export const beatCommand: Command = {

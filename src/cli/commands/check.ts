@@ -10,7 +10,7 @@ import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
 import { runOnce } from "../check/run_once.ts";
 import type { OnceOptions } from "../check/run_chosen.ts";
 import { FORMAT_NAMES, readCheckSettings } from "../check/settings.ts";
-import { listenAtStart, type StartSignals } from "../check/start_signals.ts";
+import { listenAtStart, type StartSignals, wantsColor, warn } from "../terminal.ts";
 import { renderProblems } from "../failure.ts";
 import {
   type OpenConfig,
@@ -29,8 +29,7 @@ import { outputOption } from "../formats/format.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../../domain/system.ts";
 import { pathFromHere } from "../../config/source.ts";
 import { temporaryPathOf } from "../../shared/regular_file.ts";
-import { controlPathsOf, locateState } from "../state_location.ts";
-import { wantsColor, warn } from "../terminal.ts";
+import { controlPathsOf, locateState } from "../open_state.ts";
 
 export const checkCommand: Command = {
   name: "check",

@@ -2,10 +2,9 @@ import { type Command, type ConfigNames, EXIT, Invocation } from "../command_def
 import { loadCommands } from "../command_loaders.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { System } from "../../domain/system.ts";
-import { answerText, type Candidate, complete, SHELL_ENTRIES } from "../completion.ts";
+import { answerText, type Candidate, complete, readShell, SHELL_ENTRIES } from "./completions.ts";
 import { openConfig } from "../open_config.ts";
 import { printable } from "../../shared/text.ts";
-import { readShell } from "./completions.ts";
 
 /** `monitor __complete SHELL -- …`, which the completions call at every Tab. */
 export const completeCommand: Command = {

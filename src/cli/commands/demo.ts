@@ -1,6 +1,6 @@
 import { isLoopback, parseListenAddress } from "../../shared/ip_address.ts";
 import { type Command, option, UsageError } from "../command_definition.ts";
-import { STARTER_ADDRESS } from "../starter_config.ts";
+import { STARTER_ADDRESS } from "./init.ts";
 
 export const demoCommand: Command = {
   name: "demo",

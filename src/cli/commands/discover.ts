@@ -13,16 +13,7 @@ import {
 } from "../../permissions/required_permissions.ts";
 import { matchesGlob } from "../../shared/matches_glob.ts";
 import { type CommandContext, type OpenConfig, readKinds } from "../open_config.ts";
-import {
-  discoverCertificates,
-  discoverCronJobs,
-  discoverFileSystems,
-  discoverPorts,
-  discoverUnits,
-  type Discovery,
-  type Proposal,
-  type ProposalSource,
-} from "../../discover/discovery.ts";
+import { type Discovery, type Proposal, PROPOSAL_SOURCES } from "../../discover/discovery.ts";
 import type { System } from "../../domain/system.ts";
 
 export const discoverCommand: Command = {
@@ -91,16 +82,6 @@ interface ProposedCheck {
   readonly reason: string;
 }
 
-/** Every place where proposals come from, in the order of the list. */
-const SOURCES: readonly ProposalSource[] = [
-  discoverFileSystems,
-  () => Promise.resolve(["memory", "load"].map((kind) => ({ words: [kind], reason: "this machine" }))),
-  discoverUnits,
-  discoverPorts,
-  discoverCertificates,
-  discoverCronJobs,
-];
-
 /** Proposes checks for services of this machine, except for those that the config checks already. */
 async function discover(
   options: CommandContext & Pick<Discovery, "root" | "note"> & { readonly target: ConfigTarget },
@@ -111,7 +92,8 @@ async function discover(
     denied.set(what, [...denied.get(what) ?? [], { ...need, neededBy: what }]);
   };
   const discovery = { ...options, deny };
-  const proposals = (await Promise.all(SOURCES.map((source) => source(discovery)))).flat();
+  const found = Object.values(PROPOSAL_SOURCES).map((source) => source(discovery));
+  const proposals: readonly Proposal[] = (await Promise.all(found)).flat();
   const isCovered = await createCoverage(target.config?.checks ?? []);
   const names = new Set(writtenChecks(target.config).keys());
   const proposed: ProposedCheck[] = [];
@@ -120,7 +102,11 @@ async function discover(
     if (check === null) continue;
     const [made] = await openNewChecks([check], { invocation, system }).then(
       ({ checks }) => checks,
-      ignoreUsage,
+      (error): readonly [] => {
+        // A service with invalid values, such as a host with an odd name, is not proposed.
+        if (error instanceof UsageError) return [];
+        throw error;
+      },
     );
     if (made === undefined || await isCovered(made, proposal)) continue;
     const name = freeName(check.name, names);
@@ -148,12 +134,6 @@ async function readProposal(
     deny("file systems", { permission: "read", value: words[0] ?? "" });
     return null;
   }
-}
-
-/** A service with invalid values, such as a host with an odd name, is not proposed. */
-function ignoreUsage(error: unknown): readonly [] {
-  if (error instanceof UsageError) return [];
-  throw error;
 }
 
 /** Whether a check has the subject of another one; jobs of a crontab may have one name and yet be several. */

@@ -47,7 +47,10 @@ export const explainCommand: Command = {
       blocks.push(renderBlock(check.name, rows, { remark: check.active ? "" : " (inactive)", color }));
     }
     if (isEverything(selection)) {
-      const rows = [...explainConfig(config.written, config.reader), ...includedChannels(config)];
+      const included = config.files.slice(1).flatMap(({ source, written }) =>
+        explainChannels(written, config.reader).map((row) => ({ ...row, origin: `config (${source.label})` }))
+      );
+      const rows = [...explainConfig(config.written, config.reader), ...included];
       const explained = withMatches(rows, selectors, null);
       blocks.unshift(renderBlock(config.source.label, explained, { remark: "", color }));
     }
@@ -58,12 +61,6 @@ export const explainCommand: Command = {
 };
 
 type Row = Record<"path" | "value" | "origin", string>;
-
-function includedChannels({ files, reader }: OpenConfig): readonly Row[] {
-  return files.slice(1).flatMap(({ source, written }) =>
-    explainChannels(written, reader).map((row) => ({ ...row, origin: `config (${source.label})` }))
-  );
-}
 
 /** The settings of a check; those of an included file have its name. */
 function explainIn(config: OpenConfig, name: string): readonly Row[] {

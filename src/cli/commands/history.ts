@@ -34,7 +34,7 @@ import { DAY_MS, durationText } from "../../shared/time_units.ts";
 import type { PastEvent, PastSpan } from "../../outputs/past_events.ts";
 import { isEverything, readSelection, selectChecks } from "../open_config.ts";
 import { readSpan, SPAN_OPTIONS } from "../read_times.ts";
-import { believableColumns } from "../formats/table.ts";
+import { believableColumns } from "../formats/pretty.ts";
 import { wrap } from "../../shared/wrap.ts";
 
 const CHANGES_SHOWN = 20;
@@ -84,7 +84,7 @@ export const historyCommand: Command = {
       return await showEvents(invocation, system);
     }
     const format = invocation.reportFormat();
-    await using known = await openKnownState(invocation, { names: [], tags: [] }, system);
+    await using known = await openKnownState(invocation, system);
     const { config, error, store, checks, records, monitor } = known;
     const nowMs = system.clock.wallMs();
     const timeZone = (config ?? system).timeZone();
@@ -149,7 +149,7 @@ async function showEvents(invocation: Invocation, system: System): Promise<numbe
   const selection = readSelection(invocation);
   const isWhole = isEverything(selection);
   const format = invocation.reportFormat();
-  await using known = await openKnownState(invocation, selection, system);
+  await using known = await openKnownState(invocation, system);
   const { config, store, checks, records, recordOf, monitor } = known;
   const nowMs = system.clock.wallMs();
   const timeZone = (config ?? system).timeZone();

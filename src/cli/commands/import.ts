@@ -1,6 +1,6 @@
 import { didYouMean } from "../../config/nearest.ts";
 import { type Command, EXIT, formatOption, Invocation, option, UsageError } from "../command_definition.ts";
-import { counted, printable } from "../../shared/text.ts";
+import { counted, jsonDocument, printable } from "../../shared/text.ts";
 import { CONFIG_BYTES_MAX, pathFromHere } from "../../config/source.ts";
 import type { System } from "../../domain/system.ts";
 import { describeFileError } from "../../shared/describe_error.ts";
@@ -20,9 +20,23 @@ import {
   importError,
   IncludedFiles,
 } from "../../import/foreign_text.ts";
-import { IMPORTED_TOOLS, type ImportedTool, IMPORTERS } from "../../import/importers.ts";
 import { ConfigError, type PlacedProblem } from "../../config/problem.ts";
 import { openConfig } from "../open_config.ts";
+
+/** The modules of the tools whose configs can be imported, in the order in which the help lists them. */
+const IMPORTERS = {
+  gatus: async () => (await import("../../import/gatus.ts")).gatusImporter,
+  "uptime-kuma": async () => (await import("../../import/uptime_kuma.ts")).uptimeKumaImporter,
+  monit: async () => (await import("../../import/monit.ts")).monitImporter,
+  nagios: async () => (await import("../../import/nagios.ts")).nagiosImporter,
+  goss: async () => (await import("../../import/goss.ts")).gossImporter,
+  healthchecks: async () => (await import("../../import/healthchecks.ts")).healthchecksImporter,
+  blackbox: async () => (await import("../../import/blackbox.ts")).blackboxImporter,
+} satisfies Readonly<Record<string, () => Promise<Importer>>>;
+
+type ImportedTool = keyof typeof IMPORTERS;
+
+export const IMPORTED_TOOLS = Object.keys(IMPORTERS) as readonly ImportedTool[];
 
 const FORMATS = ["jsonc", "json"] as const;
 
@@ -70,7 +84,11 @@ export const importCommand: Command = {
       throw importError(file, "nothing to import was found", { hint: `expected ${importer.expects}` });
     }
     const text = format === "json"
-      ? `${JSON.stringify(toJson(draft), null, 2)}\n`
+      ? jsonDocument({
+        config: JSON.parse(renderConfig(draft)),
+        variables: variablesOf(draft),
+        not_imported: draft.leftOut,
+      })
       : renderImport(draft, { origin: `${tool}, ${file.label}` });
     if (output === undefined) system.stdout.write(text);
     else await writeNew(output, text, { ...system, overwrite: invocation.has("force") });
@@ -119,14 +137,6 @@ async function readFile(
     if (error instanceof Deno.errors.NotCapable) throw error;
     throw importError({ label }, describeFileError(error, { path }));
   }
-}
-
-function toJson(draft: ConfigDraft): unknown {
-  return {
-    config: JSON.parse(renderConfig(draft)),
-    variables: variablesOf(draft),
-    not_imported: draft.leftOut,
-  };
 }
 
 function summaryOf(draft: ConfigDraft, output: string | undefined): string {

@@ -16,14 +16,19 @@ import { isoTime } from "../../shared/json_values.ts";
 import { timeText } from "../../shared/local_time.ts";
 import { isEverything, readSelection } from "../open_config.ts";
 import {
-  rejectOptions,
+  type Actions,
   requireTargets,
+  runAction,
   SILENCE_COMMAND,
   UNTIL_OPTION,
   withSilences,
-} from "../silence_targets.ts";
+} from "./silence.ts";
 
-const ACTIONS = ["start", "list", "end"] as const;
+const ACTIONS: Actions = {
+  start: { call: start, options: ["tag", "all", "for", "until", "note", "id", "format"] },
+  list: { call: list, options: ["format"] },
+  end: { call: end, options: ["tag", "all", "id"] },
+};
 
 export const maintenanceCommand: Command = {
   ...SILENCE_COMMAND,
@@ -31,7 +36,7 @@ export const maintenanceCommand: Command = {
   group: "quiet",
   summary: "start or end a maintenance window",
   operands: "start|list|end [NAME…]",
-  operandKind: { first: ACTIONS, then: "check" },
+  operandKind: { first: Object.keys(ACTIONS), then: "check" },
   description:
     "start: opens a maintenance window of the named checks, of all checks with a tag, or of all checks. It ends by itself. " +
     "A running monitor applies it at once. Started twice, a check stays in maintenance until the later end. With the --id of " +
@@ -55,32 +60,16 @@ export const maintenanceCommand: Command = {
     ["monitor maintenance list --format json", "list the started windows"],
   ],
   run: async (invocation, system) => {
-    const [word, ...operands] = invocation.operands;
-    const action = ACTIONS.find((one) => one === word);
-    if (action === undefined) {
-      throw new UsageError(
-        word === undefined ? "missing start, list or end" : `maintenance has no action "${word}"`,
-        START_EXAMPLE,
-      );
-    }
-    const { call, options } = CALLS[action];
-    rejectOptions(invocation, action, options);
-    await call(new Invocation({ ...invocation, operands }), system);
-    return EXIT.ok;
+    if (await runAction(ACTIONS, invocation, system)) return EXIT.ok;
+    const [word] = invocation.operands;
+    throw new UsageError(
+      word === undefined ? "missing start, list or end" : `maintenance has no action "${word}"`,
+      START_EXAMPLE,
+    );
   },
 };
 
-type Call = (invocation: Invocation, system: System) => Promise<void>;
-
 const START_EXAMPLE = "monitor maintenance start --tag web --for 2h";
-
-const CALLS: Readonly<
-  Record<typeof ACTIONS[number], { readonly call: Call; readonly options: readonly string[] }>
-> = {
-  start: { call: start, options: ["tag", "all", "for", "until", "note", "id", "format"] },
-  list: { call: list, options: ["format"] },
-  end: { call: end, options: ["tag", "all", "id"] },
-};
 
 async function start(invocation: Invocation, system: System): Promise<void> {
   requireTargets(invocation, START_EXAMPLE);
@@ -91,8 +80,8 @@ async function start(invocation: Invocation, system: System): Promise<void> {
   }
   const id = readId(invocation) ?? system.randomId().slice(0, RANDOM_LENGTH);
   const format = invocation.reportFormat();
-  await withSilences(invocation, system, async ({ store, names: checks, timeZone, nowMs, untilMs, by }) => {
-    if (untilMs === null) throw new UsageError("missing --for or --until", START_EXAMPLE);
+  await withSilences(invocation, system, async ({ store, names: checks, timeZone, nowMs, by, ...end }) => {
+    const untilMs = end.untilMs ?? nowMs;
     const targets: readonly Target[] = tags.length > 0
       ? tags.map((tag) => ({ check: null, tag }))
       : checks.map((check) => ({ check, tag: null }));
@@ -163,7 +152,12 @@ function render(
   windows: readonly Silence[],
   { format, timeZone }: { readonly format: ReportFormat; readonly timeZone: string },
 ): string {
-  if (format === "json") return jsonDocument(windows.map(fieldsOf));
+  if (format === "json") {
+    return jsonDocument(windows.map((window) => {
+      const { check, tag, fromMs, untilMs, reason, by } = window;
+      return { id: windowId(window), check, tag, from: isoTime(fromMs), until: isoTime(untilMs), reason, by };
+    }));
+  }
   return windows.map((window) => {
     const { check, tag, untilMs } = window;
     const reason = describeNote(window);
@@ -172,9 +166,4 @@ function render(
     const until = timeText(untilMs, timeZone);
     return printable(`${target}: in maintenance until ${until}${note}, ID ${windowId(window)}`) + "\n";
   }).join("");
-}
-
-function fieldsOf(window: Silence): unknown {
-  const { check, tag, fromMs, untilMs, reason, by } = window;
-  return { id: windowId(window), check, tag, from: isoTime(fromMs), until: isoTime(untilMs), reason, by };
 }

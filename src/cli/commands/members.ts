@@ -7,7 +7,7 @@ import { hostOf, placesOf } from "../../members/rendezvous.ts";
 import { pad, textWidth } from "../../shared/wrap.ts";
 import { openKnownConfig } from "../known_config.ts";
 import type { OpenConfig } from "../open_config.ts";
-import { readSharedState } from "../open_store.ts";
+import { readSharedState } from "../open_state.ts";
 import type { Check } from "../../domain/check.ts";
 import type { ControlRequest } from "../check/control.ts";
 
@@ -28,29 +28,31 @@ export const membersCommand: Command = {
   endings: ["done", "state", "permission", "config"],
   run: async (invocation, system) => {
     const format = invocation.reportFormat();
-    const { config, place } = await openKnownConfig(invocation, { names: [], tags: [] }, system);
+    const { config, place } = await openKnownConfig(invocation, system);
     const store = await readSharedState(place, system);
     const members = await store?.members() ?? [];
     await store?.close();
-    const active = activeConfig(configured(members));
-    const shares = sharesOf(members, config);
-    const views = members.map((member): MemberView => ({
-      ...member,
-      isLive: isLiveMember(member),
-      configState: member.config === "" ? "none" : member.config === active ? "active" : "other",
-      share: shares.get(member.host) ?? null,
-    }));
-    system.stdout.write(format === "json" ? jsonDocument(views.map(fieldsOf)) : renderMembers(views));
+    const fields = fieldsOf(members, config);
+    system.stdout.write(format === "json" ? jsonDocument(fields) : renderMembers(fields));
     return EXIT.ok;
   },
 };
 
-interface MemberView extends MemberStatus {
-  readonly isLive: boolean;
-  /** A single run has none; `other`: most members have another one. */
-  readonly configState: "active" | "other" | "none";
-  /** The number of its checks; `null`: it runs none, or the config has errors. */
-  readonly share: number | null;
+type MemberFields = ReturnType<typeof fieldsOf>[number];
+
+/** A single run has no config; `other`: most members have another one. Without checks it runs none, or the config has errors. */
+function fieldsOf(members: readonly MemberStatus[], config: OpenConfig | null) {
+  const active = activeConfig(configured(members));
+  const shares = sharesOf(members, config);
+  return members.map((member) => ({
+    member: member.host,
+    live: isLiveMember(member),
+    last_heartbeat_ms_ago: Math.round(member.silentForMs),
+    config: member.config === "" ? "none" : member.config === active ? "active" : "other",
+    location: member.location,
+    checks: shares.get(member.host) ?? null,
+    channels: member.channelKeys.length,
+  }));
 }
 
 /** Returns the number of checks of each member that runs some, by its name; none for a config with errors. */
@@ -68,35 +70,21 @@ function sharesOf(
   return shares;
 }
 
-function renderMembers(members: readonly MemberView[]): string {
+function renderMembers(members: readonly MemberFields[]): string {
   if (members.length === 0) return "no members: no monitor shares a state in PostgreSQL\n";
-  const columns = Math.max(...members.map(({ host }) => textWidth(printable(host))));
-  return members.map((member) => `${pad(printable(member.host), columns)}  ${describeMember(member)}\n`).join(
-    "",
-  );
+  const columns = Math.max(...members.map(({ member }) => textWidth(printable(member))));
+  return members.map((one) => `${pad(printable(one.member), columns)}  ${describeMember(one)}\n`).join("");
 }
 
-function describeMember(member: MemberView): string {
-  const { isLive, silentForMs, configState, channelKeys, location, share } = member;
-  const live = location === null ? "live" : `live at ${location}`;
-  if (!isLive) return `dead, last heartbeat ${describeDuration(silentForMs)} ago`;
-  if (configState === "none") return `${live}, a single run or leaving`;
-  if (configState === "other") return `${live}, has another config than most: runs no checks`;
-  const checks = share === null ? "" : `, ${counted(share, "check")}`;
-  return `${live}${checks}, sends for ${counted(channelKeys.length, "channel")}`;
-}
-
-function fieldsOf(member: MemberView): Readonly<Record<string, unknown>> {
-  const { host, isLive, silentForMs, configState, channelKeys, location, share } = member;
-  return {
-    member: host,
-    live: isLive,
-    last_heartbeat_ms_ago: Math.round(silentForMs),
-    config: configState,
-    location,
-    checks: share,
-    channels: channelKeys.length,
-  };
+function describeMember(
+  { live, last_heartbeat_ms_ago, config, location, checks, channels }: MemberFields,
+): string {
+  if (!live) return `dead, last heartbeat ${describeDuration(last_heartbeat_ms_ago)} ago`;
+  const place = location === null ? "live" : `live at ${location}`;
+  if (config === "none") return `${place}, a single run or leaving`;
+  if (config === "other") return `${place}, has another config than most: runs no checks`;
+  const share = checks === null ? "" : `, ${counted(checks, "check")}`;
+  return `${place}${share}, sends for ${counted(channels, "channel")}`;
 }
 
 /** The members to contact instead of a socket, as they may run on other machines; `null`: none runs. */

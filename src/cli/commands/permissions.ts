@@ -6,6 +6,7 @@ import {
   groupPermissions,
   missingPermissions,
   permissionFlags,
+  type PermissionsByClass,
   type RequiredPermission,
 } from "../../permissions/required_permissions.ts";
 import {
@@ -20,7 +21,7 @@ import { listenOf, permissionsOfConfig, PROXY_VARIABLES } from "../config_permis
 import { MissingPermissionsError } from "../failure.ts";
 import { shellWord } from "../../shared/text.ts";
 import { warn } from "../terminal.ts";
-import { bwrapCommand, sandboxOf, systemdDropIn } from "../../permissions/sandbox.ts";
+import { canonicalAddress } from "../../shared/ip_address.ts";
 
 const FORMATS = ["flags", "json", "deno", "systemd", "bwrap"] as const;
 
@@ -56,7 +57,10 @@ export const permissionsCommand: Command = {
       .filter((check) => check.active || invocation.operands.length > 0);
     const required = await permissionsOfConfig(config, { invocation, system, checks });
     if (!invocation.has("check")) {
-      warnOfCautions(required, system);
+      const cautions = required.flatMap(({ caution, neededBy }) =>
+        caution === undefined ? [] : [`${neededBy}: ${caution}`]
+      );
+      for (const text of new Set(cautions)) warn(text, system);
       const text = await render(required, {
         ...programOf(system, required),
         arguments: argumentsOf({ invocation, system, config }),
@@ -142,13 +146,6 @@ function argumentsOf(
   ];
 }
 
-function warnOfCautions(required: readonly RequiredPermission[], system: System): void {
-  const texts = required.flatMap(({ caution, neededBy }) =>
-    caution === undefined ? [] : [`${neededBy}: ${caution}`]
-  );
-  for (const text of new Set(texts)) warn(text, system);
-}
-
 /** The runtime connects to the proxy, whatever hosts are granted. */
 function warnOfProxies(required: readonly RequiredPermission[], system: System): void {
   if (required.some(({ permission }) => permission === "net")) {
@@ -162,4 +159,200 @@ function warnOfProxies(required: readonly RequiredPermission[], system: System):
     `more permissions than the config needs: ${whole.map((name) => `--allow-${name}`).join(", ")}`,
     system,
   );
+}
+
+// The access that a sandbox of the system must grant, so that a config can run in it.
+
+/** The granted access; everything else is denied. */
+export interface Sandbox {
+  /** Paths that are read, directories with their content; some may not exist. `/` is everything. */
+  readonly readOnly: readonly string[];
+  /** Directories that are written, with all that is in them, and files in directories of the system. */
+  readonly writable: readonly string[];
+  /** Files that are executed: the commands of the config. */
+  readonly commands: readonly string[];
+  /**
+   * The IP addresses, or `localhost`, that are connected to; empty: none. `null`: any, as a command may connect
+   * anywhere, or the IP addresses of a name are unknown.
+   */
+  readonly addresses: readonly string[] | null;
+}
+
+/** The libraries that commands load at their start. */
+const LIBRARIES: readonly string[] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"];
+
+/** Local time, and the user's name. */
+const SETTINGS: readonly string[] = ["/etc/localtime", "/usr/share/zoneinfo", "/etc/passwd", "/etc/group"];
+
+/** The files for resolving names, and the CA certificates of Debian, Fedora and others. */
+const NETWORK_SETTINGS: readonly string[] =
+  ("/etc/resolv.conf /etc/hosts /etc/nsswitch.conf /etc/ssl /etc/pki /etc/ca-certificates " +
+    "/usr/share/ca-certificates /usr/local/share/ca-certificates").split(" ");
+
+/** The files that the interpreter of a script may require, and the sockets of the system's services. */
+const COMMAND_PLACES = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/run"];
+
+/** Directories of the system: only the required entries of one are granted. */
+const SHARED_DIRECTORIES: ReadonlySet<string> = new Set(
+  "/ /etc /home /root /run /srv /tmp /usr /var /var/cache /var/lib /var/log".split(" "),
+);
+
+/** System commands of `monitor` that use no network. */
+const LOCAL_COMMANDS = /\/(?:kill|ps|systemctl)$/;
+
+/**
+ * Derives the sandbox of a config.
+ *
+ * Files are visible with their directory: a file that is replaced, as backups and edited configs are, would otherwise
+ * keep its old content inside. `listen` is the address of the HTTP endpoint: its clients are unknown, unless only
+ * this machine can connect.
+ */
+export async function sandboxOf(
+  { read, write, run, net }: PermissionsByClass,
+  { files, listen }: Pick<System, "files"> & { readonly listen: string | null },
+): Promise<Sandbox> {
+  const place = (path: string): Promise<string> => placeOf(path, files);
+  const writable = outermost(await Promise.all(write.map(place)));
+  const isOnNetwork = net.length > 0 || run.some((command) => !LOCAL_COMMANDS.test(command));
+  const isOpen = listen !== null && !/^(?:127\.|\[::1\]|localhost:)/.test(listen);
+  const readOnly = [
+    ...LIBRARIES,
+    ...SETTINGS,
+    ...isOnNetwork ? NETWORK_SETTINGS : [],
+    ...run.length > 0 ? COMMAND_PLACES : [],
+    ...run,
+    ...await Promise.all(read.map(place)),
+  ];
+  return {
+    readOnly: outermost(readOnly).filter((path) => !MOUNTED.test(path) && !isWithin(path, writable)),
+    writable,
+    commands: run,
+    addresses: !isOnNetwork ? [] : isOpen ? null : addressesOf(net, run),
+  };
+}
+
+/** Mounted for every sandbox. */
+const MOUNTED = /^\/(?:proc|sys|dev)(?:\/|$)/;
+/** A sandbox has its own one, also if everything else is visible. */
+const OWN = /^\/tmp(?:\/|$)/;
+
+async function placeOf(path: string, files: System["files"]): Promise<string> {
+  const directory = dirname(path);
+  const isDirectory = await files.stat(path).then(({ kind }) => kind === "directory", () => false);
+  return isDirectory || SHARED_DIRECTORIES.has(directory) ? path : directory;
+}
+
+function isWithin(path: string, directories: readonly string[]): boolean {
+  return directories.some((directory) =>
+    path === directory || (directory === "/" ? !OWN.test(path) : path.startsWith(`${directory}/`))
+  );
+}
+
+/** Sorted, without duplicates and without paths within another one. */
+function outermost(paths: readonly string[]): readonly string[] {
+  const all = [...new Set(paths)].sort();
+  return all.filter((path) => !isWithin(path, all.filter((other) => other !== path)));
+}
+
+function addressesOf(hosts: readonly string[], commands: readonly string[]): Sandbox["addresses"] {
+  const names = hosts.map((host) => host.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1"));
+  const isKnown = !hosts.includes(NET_ALL) && commands.every((command) => LOCAL_COMMANDS.test(command)) &&
+    names.every((name) => canonicalAddress(name) !== null || name === "localhost");
+  return isKnown ? [...new Set(names)].sort() : null;
+}
+
+/** Returns a command that runs `monitor` with bubblewrap, in the syntax of a POSIX shell: one option a line. */
+export function bwrapCommand(sandbox: Sandbox, command: readonly string[]): string {
+  const { readOnly, writable, addresses } = sandbox;
+  const isWhole = readOnly.includes("/");
+  const lines: readonly (readonly string[])[] = [
+    ["bwrap", "--die-with-parent", "--cap-drop", "ALL"],
+    // Otherwise root could read all files, as /proc/ID/root of the bwrap process outside, which has no more rights.
+    ["--unshare-user", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"],
+    ...addresses?.length === 0 ? [["--unshare-net"]] : [],
+    ...isWhole ? [["--ro-bind", "/", "/"]] : [],
+    ["--dev", "/dev"],
+    // The process ids stay those of the machine: the state and checks of processes name them.
+    ["--ro-bind", "/proc", "/proc"],
+    ["--ro-bind-try", "/sys/fs/cgroup", "/sys/fs/cgroup"],
+    ["--tmpfs", "/tmp"],
+    ...readOnly.filter((path) => path !== "/").map((path) => ["--ro-bind-try", path, path]),
+    ...writable.map((path) => ["--bind", path, path]),
+    ["--ro-bind-try", command[0] ?? "", command[0] ?? ""],
+    ...isWhole ? [] : [["--remount-ro", "/"]],
+    ["--", ...command],
+  ];
+  return `${lines.map((words) => words.map(shellWord).join(" ")).join(" \\\n  ")}\n`;
+}
+
+export function systemdDropIn(sandbox: Sandbox, command: readonly string[]): string {
+  const { readOnly, writable, commands, addresses } = sandbox;
+  const executable = command[0] ?? "";
+  const isWhole = readOnly.includes("/");
+  const visible = ["/proc", "/sys/fs/cgroup", "/dev", "/bin/kill", ...readOnly, executable];
+  const interpreters = commands.length > 0 ? INTERPRETERS : [];
+  const executables = [...new Set([executable, "/bin/kill", ...LIBRARIES, ...interpreters, ...commands])];
+  return [
+    "# /etc/systemd/system/monitor.service.d/least_privilege.conf",
+    `# It is for: ${command.map(unitWord).join(" ")}`,
+    "[Service]",
+    "NoNewPrivileges=yes",
+    ...commands.length > 0 ? [] : ["CapabilityBoundingSet=", "AmbientCapabilities="],
+    ...isWhole
+      ? ["# The config reads the root directory, so that everything can be read.", "ProtectSystem=strict"]
+      : [
+        "# Nothing else is visible. Other settings for / itself would replace this one.",
+        "ProtectSystem=no",
+        "TemporaryFileSystem=/:ro",
+        ...visible.map((path) => `BindReadOnlyPaths=${unitWord(`-${path}`)}`),
+      ],
+    ...writable.map((path) => `${isWhole ? "ReadWritePaths" : "BindPaths"}=${unitWord(path)}`),
+    ...(isWhole ? ["/"] : [...readOnly, ...writable].filter((path) => !executables.includes(path)))
+      .map((path) => `NoExecPaths=${unitWord(`-${path}`)}`),
+    ...executables.map((path) => `ExecPaths=${unitWord(`-${path}`)}`),
+    ...networkLines(addresses),
+    "RestrictNamespaces=yes",
+    "SystemCallArchitectures=native",
+    "SystemCallFilter=@system-service",
+    "SystemCallErrorNumber=EPERM",
+    "",
+  ].join("\n");
+}
+
+const INTERPRETERS: readonly string[] = ["/bin", "/sbin", "/usr"];
+
+function networkLines(addresses: Sandbox["addresses"]): readonly string[] {
+  if (addresses === null) {
+    return [
+      "# Names or commands may lead to any address.",
+      "RestrictAddressFamilies=",
+      "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK",
+    ];
+  }
+  if (addresses.length === 0) {
+    return ["PrivateNetwork=yes", "RestrictAddressFamilies=", "RestrictAddressFamilies=AF_UNIX"];
+  }
+  const hasName = addresses.includes("localhost");
+  const families = [
+    "AF_UNIX",
+    ...hasName || !addresses.every(isIpv6) ? ["AF_INET"] : [],
+    ...hasName || addresses.some(isIpv6) ? ["AF_INET6"] : [],
+    ...hasName ? ["AF_NETLINK"] : [],
+  ];
+  return [
+    "RestrictAddressFamilies=",
+    `RestrictAddressFamilies=${families.join(" ")}`,
+    "IPAddressDeny=any",
+    `IPAddressAllow=${addresses.join(" ")}`,
+  ];
+}
+
+function isIpv6(address: string): boolean {
+  return address.includes(":");
+}
+
+/** A word as systemd reads it back (systemd.syntax(7)): without specifiers, escapes, and separators of mounts. */
+function unitWord(word: string): string {
+  const escaped = word.replaceAll(/[\\"]/g, "\\$&").replaceAll("%", "%%").replaceAll("\n", "\\n");
+  return /^[\w@+=,./~-]+$/.test(escaped) ? escaped : `"${escaped.replaceAll(":", "\\:")}"`;
 }

@@ -5,13 +5,19 @@ import { type Proof, prove, type Proved } from "../../rehearsal/prove.ts";
 import { firstItems, jsonDocument, printable } from "../../shared/text.ts";
 import { pad, textWidth } from "../../shared/wrap.ts";
 import { jobLogOf } from "../../state/read_store.ts";
-import { abortOnStop } from "../check/start_signals.ts";
+import { abortOnStop, warn } from "../terminal.ts";
 import { type Command, EXIT, type Invocation, OPTION, option, UsageError } from "../command_definition.ts";
 import { describeMissing, dropOtherPermissions } from "../config_permissions.ts";
 import { openStateOf } from "../known_config.ts";
-import { type OpenConfig, openConfig, readKinds, readSelection, selectChecks } from "../open_config.ts";
-import { locateState } from "../state_location.ts";
-import { warn } from "../terminal.ts";
+import {
+  type OpenConfig,
+  openConfig,
+  readKinds,
+  readSelection,
+  runSettings,
+  selectChecks,
+} from "../open_config.ts";
+import { locateState } from "../open_state.ts";
 
 export const proveCommand: Command = {
   name: "prove",
@@ -66,9 +72,7 @@ async function runProve(invocation: Invocation, system: System): Promise<number>
           // What a log has now is read by the run after a first one, which is not played.
           memoryOf: () => null,
           jobs: store === null ? null : jobLogOf({ store }),
-          directory: config.source.directory,
-          timeZone: config.timeZone(),
-          redact: config.redact,
+          ...runSettings(config),
           signal: stop.signal,
           settle: () => system.settle(),
         }),

@@ -30,7 +30,7 @@ import {
 import { createColors, wantsColor } from "../terminal.ts";
 import { counted, jsonDocument, printable } from "../../shared/text.ts";
 import { ConfigError, type Source } from "../../config/problem.ts";
-import { splitWords } from "../../import/nagios_commands.ts";
+import { splitWords } from "../../import/nagios_objects.ts";
 import { didYouMean } from "../../config/nearest.ts";
 import { isoTime } from "../../shared/json_values.ts";
 import { junitFormat } from "../formats/junit.ts";
@@ -95,7 +95,7 @@ async function runRehearse(invocation: Invocation, system: System): Promise<numb
   );
   const startedAtMs = system.clock.wallMs();
   const beganMs = system.clock.monotonicMs();
-  const rehearsals: (Rehearsal & { readonly durationMs: number })[] = [];
+  const rehearsals: TimedRehearsal[] = [];
   for (const path of operands) {
     const startMs = system.clock.monotonicMs();
     const scenario = await readScenario({ path, named: true }, system);
@@ -154,7 +154,7 @@ async function openConfigOf(
 /** The commands that people use while the service runs. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   acknowledge: async () => (await import("../commands/acknowledge.ts")).acknowledgeCommand,
-  silence: async () => (await import("../commands/silence.ts")).silenceCommand,
+  silence: async () => (await import("./silence.ts")).silenceCommand,
   maintenance: async () => (await import("../commands/maintenance.ts")).maintenanceCommand,
 };
 const WORDS = [...Object.keys(COMMANDS), "restart", "stop", "start"];

@@ -1,7 +1,7 @@
 import type { System } from "../../domain/system.ts";
 import { type Command, EXIT, OPTION, option, UsageError } from "../command_definition.ts";
 import { counted, jsonDocument, printable } from "../../shared/text.ts";
-import { askService } from "../control_client.ts";
+import { askService } from "./run.ts";
 import { describeDifference, describeFailedReload } from "../check/service_output.ts";
 import { hintOf, OutputError } from "../failure.ts";
 
@@ -34,7 +34,7 @@ export const reloadCommand: Command = {
     const format = invocation.reportFormat();
     if (invocation.has("yes") && !invocation.has("plan")) throw new UsageError("--yes requires --plan");
     const plan = invocation.has("plan")
-      ? await (await import("../rehearsal/reload_plan.ts")).planReload({ invocation, system })
+      ? await (await import("../compare_replays.ts")).planReload({ invocation, system })
       : null;
     if (plan !== null) {
       if (format === "pretty") system.stdout.write(plan.text);

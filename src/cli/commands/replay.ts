@@ -12,8 +12,8 @@ import {
   listed,
   messageLine,
   readPast,
-} from "../rehearsal/compare_replays.ts";
-import { locateState } from "../state_location.ts";
+} from "../compare_replays.ts";
+import { locateState } from "../open_state.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import { dependencyNames } from "../../domain/check.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";

@@ -36,7 +36,7 @@ export const reportCommand: Command = {
     const output = invocation.text("output") ?? "-";
     if (output === "") throw new UsageError("--output is empty, expected a file or -");
     const selection = readSelection(invocation);
-    await using known = await openKnownState(invocation, selection, system);
+    await using known = await openKnownState(invocation, system);
     const { config, error, label, store, checks, monitor } = known;
     const path = output === "-" ? null : pathFromHere(output, system);
     // Only a config without errors shows which files must not be overwritten.

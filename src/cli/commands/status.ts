@@ -42,8 +42,8 @@ import {
   renderTable,
   type TableOptions,
   type TableRow,
-} from "../formats/table.ts";
-import { wrap } from "../../shared/wrap.ts";
+  wrapTo,
+} from "../formats/pretty.ts";
 import { openKnownState } from "../known_config.ts";
 import { describeMonitor, describeMonitorTrouble, monitorNotes } from "../monitor_status.ts";
 import {
@@ -133,7 +133,7 @@ async function showStatus(invocation: Invocation, system: System): Promise<numbe
     throw new UsageError("--problems cannot be used with --format plugin");
   }
   const selection = readSelection(invocation);
-  await using known = await openKnownState(invocation, selection, system);
+  await using known = await openKnownState(invocation, system);
   const { checks: all, records, recordOf, monitor, store, error } = known;
   const checks = selectActiveChecks(all, selection);
   const nowMs = system.clock.wallMs();
@@ -259,14 +259,14 @@ function renderPretty(
     ...countQueuedNotifications(all.notifications),
     ...(running === null ? [] : [running]),
   ];
-  const reports = reporting === null ? [] : wrapTo(printable(describeReporting(reporting, nowMs)), columns);
+  const reports = reporting === null ? [] : wrapTo([printable(describeReporting(reporting, nowMs))], columns);
   const blocks = [
     ...renderQueuedNotifications(notifications, options),
     all.statuses === statuses ? maintenanceLines(statuses, options) : [],
     rows.length === 0 ? [] : renderTable(rows, options),
-    causes.flatMap((cause) => wrapTo(printable(describeFoundCause(cause, options.timeZone)), columns)),
-    trouble.flatMap((line) => wrapTo(printable(line), columns)),
-    [...reports, ...wrapTo(sums.join("; "), columns)],
+    wrapTo(causes.map((cause) => printable(describeFoundCause(cause, options.timeZone))), columns),
+    wrapTo(trouble.map(printable), columns),
+    [...reports, ...wrapTo([sums.join("; ")], columns)],
   ];
   return blocks.filter((lines) => lines.length > 0).map((lines) => `${lines.join("\n")}\n`).join("\n");
 }
@@ -277,10 +277,6 @@ function countStatuses(statuses: readonly CheckStatus[], { colors, inactiveCount
   if (statuses.length === 0) return `${NO_ACTIVE_CHECK}${inactive}`;
   const counts = conditionCounts(statuses.map(({ condition }) => condition), colors);
   return `${counted(statuses.length, "check")}: ${counts.join(", ")}${inactive}`;
-}
-
-function wrapTo(line: string, columns: number | null): readonly string[] {
-  return columns === null ? [line] : wrap(line, columns);
 }
 
 function toRow(status: CheckStatus, options: PrettyOptions): TableRow {
@@ -346,5 +342,5 @@ function maintenanceLines(
   );
   const lines = [...Map.groupBy(ends, (end) => end)].filter(([, { length }]) => length > 1)
     .map(([end, { length }]) => printable(`maintenance: ${length} checks ${end}`));
-  return shortenLines(lines, "maintenance windows").flatMap((line) => wrapTo(line, columns));
+  return wrapTo(shortenLines(lines, "maintenance windows"), columns);
 }

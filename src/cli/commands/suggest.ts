@@ -20,7 +20,7 @@ import {
   writtenChecks,
 } from "../new_checks/add_checks.ts";
 import { type CommandContext, openConfigAt } from "../open_config.ts";
-import { locateState } from "../state_location.ts";
+import { locateState } from "../open_state.ts";
 
 const TIMES = 3;
 /** The outages that are printed of each suggestion. */

@@ -23,7 +23,6 @@ import {
   summaryNotification,
   summaryText,
 } from "../../outputs/summary/render_summary.ts";
-import { messageOf, sendEach } from "../send_now.ts";
 
 const FORMATS = ["text", "html", "json"] as const;
 
@@ -87,6 +86,7 @@ async function sendSummary(invocation: Invocation, system: System): Promise<numb
   const nowMs = system.clock.wallMs();
   const id = `summary-${system.randomId()}`;
   const notification = summaryNotification(summary, { id, nowMs, nextAtMs: settings.times.after(nowMs) });
+  const { messageOf, sendEach } = await import("./notify.ts");
   const message = messageOf(notification, { isTest: false });
   return await sendEach(channels.map((channel) => [channel, message]), { system, config });
 }
@@ -99,7 +99,7 @@ const RENDERERS: Readonly<Record<typeof FORMATS[number], (summary: Summary) => s
 
 async function readSummary(invocation: Invocation, system: System): Promise<Summary> {
   const selection = readSelection(invocation);
-  await using known = await openKnownState(invocation, selection, system, {
+  await using known = await openKnownState(invocation, system, {
     usesNetwork: invocation.has("send"),
   });
   const { config, error, store, checks, records, recordOf, monitor } = known;

@@ -16,19 +16,19 @@ import {
 } from "../../outputs/why/describe_why.ts";
 import type { ExplainedSuspect } from "../../engine/causes.ts";
 import type { Cause } from "../../engine/why.ts";
-import type { Check } from "../../domain/check.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import { NOTHING_KEPT } from "../../domain/store.ts";
 import { monitorFields } from "../../outputs/json/monitor_fields.ts";
 import { isoTime, isoTimeOrNull } from "../../shared/json_values.ts";
-import { parseTime, TIME_EXAMPLES, type TimeContext, timeText } from "../../shared/local_time.ts";
+import { TIME_EXAMPLES, timeText } from "../../shared/local_time.ts";
 import { jsonDocument, printable } from "../../shared/text.ts";
 import { quoteValue } from "../../config/problem.ts";
 import { pad, textWidth } from "../../shared/wrap.ts";
 import { type KnownState, openStateOf } from "../known_config.ts";
 import { monitorNotes } from "../monitor_status.ts";
-import { type OpenConfig, openConfig } from "../open_config.ts";
-import { locateState } from "../state_location.ts";
+import { openConfig } from "../open_config.ts";
+import { locateState } from "../open_state.ts";
+import { readTime } from "../read_times.ts";
 
 export const whyCommand: Command = {
   name: "why",
@@ -66,16 +66,21 @@ export const whyCommand: Command = {
     const config = await openConfig(invocation, system, { withoutSecrets: true });
     const place = await locateState(invocation, config, system);
     await using state = await openStateOf({ config, place }, system);
+    const { store, recordOf, monitor } = state;
     const check = config.checks.find((one) => one.name === name);
     if (check === undefined) throw await unknownCheck(name, state, config.timeZone());
-    const nowMs = system.clock.wallMs();
-    const asked = invocation.text("at");
-    const atMs = asked === undefined ? null : readAt(asked, { timeZone: config.timeZone(), nowMs });
+    const [timeZone, nowMs] = [config.timeZone(), system.clock.wallMs()];
+    const example = "monitor why NAME --at 03:10:30";
+    const atMs = readTime(invocation, "at", { timeZone, nowMs, isPast: true, example });
     const explained = atMs === null
-      ? await explainNow(check, config, { state, nowMs })
+      ? gatherWhy(check, {
+        ...{ config, recordOf, monitor, nowMs },
+        outbox: await store?.outbox() ?? NOTHING_KEPT,
+        silences: await store?.silences(nowMs) ?? [],
+        logged: await store?.deliveries({ checks: [name], sinceMs: -Infinity, untilMs: Infinity }) ?? [],
+      })
       : await (await import("../../rehearsal/explain_past.ts")).explainPast(check, {
-        ...{ config, state, atMs, nowMs },
-        timeZone: config.timeZone(),
+        ...{ config, state, atMs, nowMs, timeZone },
       });
     if (typeof explained === "string") {
       system.stderr.write(printable(`monitor: ${explained}`) + "\n");
@@ -85,7 +90,7 @@ export const whyCommand: Command = {
     const why = channel === undefined
       ? explained
       : { ...explained, channels: chooseChannel(explained.channels, channel) };
-    system.stdout.write(format === "json" ? whyJson(why) : whyText(why, config.timeZone()));
+    system.stdout.write(format === "json" ? whyJson(why) : whyText(why, timeZone));
     return EXIT.ok;
   },
 };
@@ -107,32 +112,6 @@ async function unknownCheck(
     `the config no longer has the check ${quoted}; ${sent}`,
     "see the rest with: monitor history --deliveries NAME",
   );
-}
-
-async function explainNow(
-  check: Check,
-  config: OpenConfig,
-  { state: { store, recordOf, monitor }, nowMs }: { readonly state: KnownState; readonly nowMs: number },
-): Promise<Why> {
-  const { name } = check;
-  return gatherWhy(check, {
-    ...{ config, recordOf, monitor, nowMs },
-    outbox: await store?.outbox() ?? NOTHING_KEPT,
-    silences: await store?.silences(nowMs) ?? [],
-    logged: await store?.deliveries({ checks: [name], sinceMs: -Infinity, untilMs: Infinity }) ?? [],
-  });
-}
-
-/** A time of day is the most recent one. */
-function readAt(text: string, { timeZone, nowMs }: TimeContext): number {
-  const ms = parseTime(text, { timeZone, nowMs }, { isPast: true });
-  if (ms === null) {
-    const message = `--at is "${text}", expected a time such as ${TIME_EXAMPLES}`;
-    throw new UsageError(message, "monitor why NAME --at 03:10:30");
-  }
-  if (ms === "no such time") throw new UsageError(`--at is "${text}", a time that does not exist`);
-  if (ms > nowMs) throw new UsageError(`--at is "${text}", which is in the future`);
-  return ms;
 }
 
 function chooseChannel(channels: Why["channels"], name: string): Why["channels"] {

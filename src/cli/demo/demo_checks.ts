@@ -145,7 +145,7 @@ function names(words: Words, name: string, address: string, more?: More): DemoCh
 
 const UPDATING = { depends_on: ["staging"] };
 
-const CHECKS: readonly DemoCheck[] = [
+export const DEMO_CHECKS: readonly DemoCheck[] = [
   web(["shop.web", "shop", "Shop"], "https://shop.example.org/", { objective: "99.9 % a month" }),
   web(["shop.checkout", "shop", "Checkout"], "https://shop.example.org/checkout", { usualMs: 420 }),
   web(["shop.search", "shop", "Search"], "https://search.example.org/health", {
@@ -262,15 +262,6 @@ const CHECKS: readonly DemoCheck[] = [
   }),
   port(["staging.database", "staging", "Staging database"], "db.staging.example.org", 5432, UPDATING),
 ];
-
-/** Returns a number of checks; after the listed ones, generated shops. */
-export function demoChecks(count = CHECKS.length): readonly DemoCheck[] {
-  const shops = Array.from({ length: Math.max(0, count - CHECKS.length) }, (_, index) => {
-    const name = `shop-${String(index + CHECKS.length).padStart(4, "0")}`;
-    return web([name, "shops", `Order page of ${name}`], `https://${name}.example.org/`);
-  });
-  return [...CHECKS.slice(0, count), ...shops];
-}
 
 interface DemoPlanOptions {
   readonly checks: readonly DemoCheck[];

@@ -2,7 +2,7 @@ import { channelEntryOf } from "../../channels/registry.ts";
 import { type Check, combinedChecks } from "../../domain/check.ts";
 import { type ListenAddress, ListenError, type ServeOptions } from "../../domain/http_servers.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
-import type { Log, System } from "../../domain/system.ts";
+import type { System } from "../../domain/system.ts";
 import { type CheckRunner, RUN_HERE } from "../../scheduler/run_checks.ts";
 import { counted, printable } from "../../shared/text.ts";
 import { toScheduled } from "../check/reload.ts";
@@ -10,7 +10,7 @@ import { type ServiceParts, startParts } from "../check/service_parts.ts";
 import { readCheckSettings } from "../check/settings.ts";
 import { EXIT, Invocation } from "../command_definition.ts";
 import { createLog } from "../check/service_output.ts";
-import { type DemoCheck, demoChecks, DemoPlan, type PlannedResult } from "./demo_checks.ts";
+import { DEMO_CHECKS, type DemoCheck, DemoPlan, type PlannedResult } from "./demo_checks.ts";
 import type { Config } from "../../domain/generated/written_config.ts";
 import { type OpenConfig, openConfigAt } from "../open_config.ts";
 import { entriesOf } from "../../checks/registry.ts";
@@ -36,15 +36,18 @@ import { openStateRepository } from "../../state/state_repository.ts";
  */
 export async function runDemo(address: ListenAddress, machine: System): Promise<number> {
   // An address in use is found before the history is made.
-  const { httpServers } = machine;
-  await hinting(httpServers.listen(address, NO_PAGE).then((server) => server.close()));
+  const probe = await machine.httpServers.listen(address, NO_PAGE).catch((error) => {
+    if (!(error instanceof ListenError)) throw error;
+    throw new ListenError(`${error.message}; choose another address with --listen`, { cause: error });
+  });
+  await probe.close();
   const stopped = Promise.withResolvers<void>();
   const endSignals = machine.onStopSignal(() => stopped.resolve());
   const system: System = { ...machine, hostName: () => "demo" };
   try {
     const parts = await startDemo(hostAndPort(address.host, address.port), { system, onBug: stopped.reject });
     try {
-      await hinting(parts.outputs.listen());
+      await parts.outputs.listen();
       await stopped.promise;
       return EXIT.ok;
     } finally {
@@ -62,7 +65,7 @@ async function startDemo(
   { system, onBug }: { readonly system: System; onBug(error: unknown): void },
 ): Promise<ServiceParts> {
   const { clock } = system;
-  const checks = demoChecks();
+  const checks = DEMO_CHECKS;
   const config = await openDemoConfig(
     demoConfig(checks, {
       listen: { address, interval: "5 seconds" },
@@ -83,7 +86,8 @@ async function startDemo(
   const parts = await startParts({
     ...{ system, config, scheduled, invocation, writeLine, onBug },
     settings: readCheckSettings(invocation),
-    log: demoLog(system, writeLine),
+    // A person reads its lines, which have no time.
+    log: { ...createLog({ sink: system.stderr, clock, level: "warning", format: "text" }), info: writeLine },
     state: {
       ...{ store, path: null, shared: null, lockPath: null },
       reopen: (error) => Promise.reject(error),
@@ -116,21 +120,6 @@ const NO_PAGE: ServeOptions = {
   handle: () => Promise.resolve({ status: 503, headers: {}, body: "" }),
   onBug: () => {},
 };
-
-async function hinting(listening: Promise<void>): Promise<void> {
-  try {
-    await listening;
-  } catch (error) {
-    if (!(error instanceof ListenError)) throw error;
-    throw new ListenError(`${error.message}; choose another address with --listen`, { cause: error });
-  }
-}
-
-/** Returns a log whose lines have no time: a person reads them. */
-function demoLog({ stderr, clock }: System, writeLine: (line: string) => void): Log {
-  const log = createLog({ sink: stderr, clock, level: "warning", format: "text" });
-  return { ...log, info: writeLine };
-}
 
 /** Returns the config of the demonstration, as a user would write it. */
 export function demoConfig(

@@ -57,7 +57,8 @@ function fieldsOf({ result, occurrences, confirmed }: RunRecord) {
     detail: result.detail,
     started_at: isoTime(result.startedAtMs),
     duration_ms: roundedMs(result.durationMs),
-    metrics: finiteOnly(result.metrics),
+    // JSON has no word for NaN and infinities, and `null` would break the promise of plain numbers.
+    metrics: Object.fromEntries(Object.entries(result.metrics).filter(([, value]) => Number.isFinite(value))),
     performance_data: result.performanceData,
     occurrences,
     threshold: check.threshold,
@@ -69,9 +70,4 @@ function fieldsOf({ result, occurrences, confirmed }: RunRecord) {
 
 export function recordOf({ result, entry }: Extract<SchedulerEvent, { event: "result" }>): RunRecord {
   return { result, occurrences: entry.occurrences, confirmed: entry.record.condition.confirmed };
-}
-
-/** JSON has no word for NaN and infinities, and `null` would break the promise of plain numbers. */
-function finiteOnly(metrics: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
-  return Object.fromEntries(Object.entries(metrics).filter(([, value]) => Number.isFinite(value)));
 }

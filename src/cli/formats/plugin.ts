@@ -44,8 +44,10 @@ export interface PluginItem {
  * status word matches the exit code, so it ignores conditions that `--fail-on` excludes.
  */
 export const pluginFormat: Format = {
-  summary: (summary, { fails }) =>
-    renderPlugin({ ...summary, items: itemsOf(summary), counted: CONDITIONS, notes: [] }, fails),
+  summary: (summary, { fails }) => {
+    const items = summary.records.map(({ result }) => ({ ...result, name: result.check.name }));
+    return renderPlugin({ ...summary, items, counted: CONDITIONS, notes: [] }, fails);
+  },
 };
 
 export function renderPlugin(report: PluginReport, fails: FormatOptions["fails"]): string {
@@ -64,10 +66,6 @@ interface PluginReport extends Pick<RunSummary, "condition" | "reason" | "unfini
   readonly counted: readonly ShownCondition[];
   /** Facts about the monitor, one line each, before the counts. */
   readonly notes: readonly string[];
-}
-
-function itemsOf({ records }: RunSummary): readonly PluginItem[] {
-  return records.map(({ result }) => ({ ...result, name: result.check.name }));
 }
 
 function findProblems({ items, unfinished }: PluginReport): readonly Problem[] {
@@ -137,8 +135,9 @@ function performanceData({ items, unfinished, counted }: PluginReport): readonly
 /** A check's duration, its own performance data and its metrics, each label behind the check's name. */
 function itemPerformanceData(item: PluginItem): readonly PerformanceDatum[] {
   if (item.durationMs === null) return [];
+  // A label must not contain an equals sign: a core reads the first one as its end.
   const datum = (own: string, value: string, unit = "", limits: readonly string[] = []) => (
-    { label: labelText(`${item.name}::${own}`), value, unit, limits }
+    { label: plain(`${item.name}::${own}`).replaceAll("=", "_"), value, unit, limits }
   );
   const metrics = Object.entries(item.metrics).filter(([, value]) => Number.isFinite(value));
   return [
@@ -164,11 +163,6 @@ function withUniqueLabels(data: readonly PerformanceDatum[]): readonly Performan
     nextNumbers.set(label, nextNumbers.get(label) ?? 1);
     return { ...datum, label };
   });
-}
-
-/** A label must not contain an equals sign: a core reads the first one as its end. */
-function labelText(text: string): string {
-  return plain(text).replaceAll("=", "_");
 }
 
 /** One line without the character that starts performance data. */

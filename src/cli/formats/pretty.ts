@@ -1,10 +1,9 @@
 import { counted, printable, printableBlock, truncate } from "../../shared/text.ts";
-import { CONDITIONS } from "../../domain/condition.ts";
+import { CONDITIONS, SHOWN_CONDITIONS, type ShownCondition } from "../../domain/condition.ts";
 import { type Colors, createColors } from "../terminal.ts";
 import { durationText } from "../../shared/time_units.ts";
 import { type Format, NO_RESULT, type RunRecord, type RunSummary } from "./format.ts";
-import { believableColumns, conditionCounts, conditionPaints, renderTable, type TableRow } from "./table.ts";
-import { wrap } from "../../shared/wrap.ts";
+import { pad, textWidth, wrap } from "../../shared/wrap.ts";
 
 /** Maximum number of names without a result in the last line; the table has all of them. */
 const UNFINISHED_NAMES_MAX = 5;
@@ -21,15 +20,20 @@ export const prettyFormat: Format = {
     const columns = believableColumns(options.columns);
     const table = renderTable(makeRows(summary, colors), { columns, colors });
     const line = summaryLine(summary, colors);
-    const end = columns === null ? [line] : wrap(line, columns);
+    const end = wrapTo([line], columns);
     return [...table, ...(table.length > 0 ? [""] : []), ...end].map((line) => `${line}\n`).join("");
   },
 };
 
 /** Lowest severity first, within one in the config's order; checks without a result are before `unknown`. */
 function makeRows(summary: RunSummary, colors: Colors): readonly TableRow[] {
+  const unfinished = { word: "-", paint: colors.dim, duration: "", output: NO_RESULT, detail: [] };
   return CONDITIONS.flatMap((condition) => [
-    ...(condition === "unknown" ? summary.unfinished.map((name) => unfinishedRow(name, colors)) : []),
+    ...(condition === "unknown"
+      ? summary.unfinished.map((name) => (
+        { ...unfinished, name: printable(name) }
+      ))
+      : []),
     ...summary.records.filter((record) => record.result.condition === condition)
       .map((record) => finishedRow(record, colors)),
   ]);
@@ -47,11 +51,6 @@ function finishedRow({ result }: RunRecord, colors: Colors): TableRow {
     output: printable(result.output).trim(),
     detail: condition === "ok" || detail === "" ? [] : detail.split("\n"),
   };
-}
-
-function unfinishedRow(name: string, colors: Colors): TableRow {
-  const row = { word: "-", paint: colors.dim, name: printable(name) };
-  return { ...row, duration: "", output: NO_RESULT, detail: [] };
 }
 
 /** Such as `3 checks: 2 ok, 1 critical in 1.2 s, 1 inactive`. */
@@ -73,4 +72,159 @@ function unfinishedText(names: readonly string[]): string {
     .map((name) => truncate(printable(name), UNFINISHED_NAME_LENGTH_MAX));
   const rest = names.length - shown.length;
   return `${names.length} without a result (${[...shown, ...(rest > 0 ? [`${rest} more`] : [])].join(", ")})`;
+}
+
+/** Longer outputs and details are truncated with a mark: the most severe checks must stay visible. */
+const LINES_MAX = 10;
+/** With less space than this, the output is below the name instead of alongside it. */
+const OUTPUT_COLUMNS_MIN = 28;
+/** A single long name does not push all outputs away: off a terminal it sticks out, on one it wraps. */
+const NAME_COLUMNS_MAX = 60;
+/** The most of a terminal's width that names take. */
+const NAME_SHARE = 0.35;
+const WORD_COLUMNS_MIN = "CRITICAL".length;
+const GAP = "  ";
+/** A smaller width of a terminal is taken for an error. */
+const COLUMNS_MIN = 20;
+const BELOW_INDENT = "    ";
+
+/** One row of the table. All texts are printable, and none but those of `detail` has line breaks. */
+export interface TableRow {
+  /** At most as wide as `CRITICAL`. */
+  readonly word: string;
+  readonly paint: (text: string) => string;
+  /** Wraps on a terminal, and is never cut. */
+  readonly name: string;
+  /** May be empty. */
+  readonly duration: string;
+  /** May be empty. */
+  readonly output: string;
+  readonly detail: readonly string[];
+}
+
+export interface TableOptions {
+  readonly colors: Colors;
+  /** The terminal's width; `null` off a terminal, where nothing is wrapped. */
+  readonly columns: number | null;
+  readonly header?: TableHeader;
+}
+
+/** Words above the columns. If the durations are below the names, their heading is before each of them. */
+type TableHeader = Readonly<Record<"word" | "name" | "duration" | "output", string>>;
+
+/** The width to lay out for; `null` off a terminal. */
+export function believableColumns(columns: number | null): number | null {
+  return columns === null ? null : Math.max(columns, COLUMNS_MIN);
+}
+
+type Layout = ReturnType<typeof chooseLayout>;
+
+/**
+ * Lays out rows as lines: word, name, duration and output in columns, detail below. On a terminal each text wraps
+ * within its column, and if that leaves too little space, duration and output are below the name. At most ten lines
+ * of an output and of a detail are shown.
+ */
+export function renderTable(rows: readonly TableRow[], options: TableOptions): readonly string[] {
+  const { header, colors } = options;
+  const layout = chooseLayout(rows, options);
+  const lines = rows.flatMap((row) => {
+    const hasWord = layout.stacked && header !== undefined && row.duration !== "";
+    const shown = hasWord ? { ...row, duration: `${header.duration} ${row.duration}` } : row;
+    return renderRow(shown, { layout, colors });
+  });
+  return header === undefined || layout.stacked || rows.length === 0
+    ? lines
+    : [renderHeader(header, layout, colors), ...lines];
+}
+
+/** The widths of columns; `wrapped`: those of each text, `null` off a terminal, where nothing is wrapped. */
+function chooseLayout(rows: readonly TableRow[], options: TableOptions) {
+  const widest = (texts: readonly string[]) =>
+    texts.reduce((width, text) => Math.max(width, textWidth(text)), 0);
+  const nameColumns = Math.min(
+    widest([...rows.map((row) => row.name), options.header?.name ?? ""]),
+    NAME_COLUMNS_MAX,
+  );
+  const { columns, header } = options;
+  const wordColumns = Math.max(WORD_COLUMNS_MIN, header?.word.length ?? 0);
+  const durationColumns = widest([...rows.map((row) => row.duration), header?.duration ?? ""]);
+  if (columns === null) return { wordColumns, nameColumns, durationColumns, wrapped: null, stacked: false };
+  const belowColumns = columns - BELOW_INDENT.length;
+  const columnsInRow = Math.min(nameColumns, Math.floor(columns * NAME_SHARE));
+  const outputColumns = columns - wordColumns - columnsInRow - durationColumns - 3 * GAP.length;
+  if (outputColumns >= OUTPUT_COLUMNS_MIN) {
+    const wrapped = { nameColumns: columnsInRow, outputColumns, belowColumns };
+    return { wordColumns, nameColumns: columnsInRow, durationColumns, wrapped, stacked: false };
+  }
+  const wrapped = {
+    nameColumns: columns - wordColumns - GAP.length,
+    outputColumns: belowColumns,
+    belowColumns,
+  };
+  return { wordColumns, nameColumns: 0, durationColumns: 0, wrapped, stacked: true };
+}
+
+function renderHeader(
+  { word, name, duration, output }: TableHeader,
+  { wordColumns, nameColumns, durationColumns }: Layout,
+  colors: Colors,
+): string {
+  const cells = [pad(word, wordColumns), pad(name, nameColumns), duration.padStart(durationColumns), output];
+  return colors.dim(cells.join(GAP));
+}
+
+function renderRow(
+  row: TableRow,
+  { layout, colors }: { readonly layout: Layout; readonly colors: Colors },
+): readonly string[] {
+  const names = wrapTo([row.name], layout.wrapped?.nameColumns ?? null);
+  const output = layout.stacked && row.duration !== ""
+    ? `${row.duration}${GAP}${row.output}`.trimEnd()
+    : row.output;
+  const outputs = limitLines(wrapTo([output], layout.wrapped?.outputColumns ?? null), colors);
+  const detail = limitLines(wrapTo(row.detail, layout.wrapped?.belowColumns ?? null), colors);
+  const inRow = layout.stacked ? [] : outputs;
+  const below = [...(layout.stacked && output !== "" ? outputs : []), ...detail];
+  const lines = Array.from({ length: Math.max(names.length, inRow.length) }, (_, index) =>
+    [
+      index === 0
+        ? row.paint(row.word) + " ".repeat(layout.wordColumns - row.word.length)
+        : " ".repeat(layout.wordColumns),
+      pad(names[index] ?? "", layout.nameColumns),
+      index === 0 && !layout.stacked && row.duration !== ""
+        ? colors.dim(row.duration.padStart(layout.durationColumns))
+        : " ".repeat(layout.durationColumns),
+      inRow[index] ?? "",
+    ].join(GAP));
+  return [...lines, ...below.map((line) => BELOW_INDENT + line)].map((line) => line.trimEnd());
+}
+
+/** Wraps lines; `null`: not at all. */
+export function wrapTo(lines: readonly string[], columns: number | null): readonly string[] {
+  return columns === null ? lines : lines.flatMap((line) => wrap(line, columns));
+}
+
+function limitLines(lines: readonly string[], colors: Colors): readonly string[] {
+  const rest = lines.length - LINES_MAX;
+  if (rest <= 0) return lines;
+  return [...lines.slice(0, LINES_MAX), colors.dim(`… ${counted(rest, "more line")}`)];
+}
+
+export function conditionPaints(colors: Colors): Readonly<Record<ShownCondition, (text: string) => string>> {
+  return {
+    ok: colors.green,
+    pending: colors.cyan,
+    unknown: colors.bold,
+    warning: colors.yellow,
+    critical: (text) => colors.bold(colors.red(text)),
+  };
+}
+
+/** Returns the painted count of each condition that occurs, such as `2 ok` and `1 critical`. */
+export function conditionCounts(conditions: readonly ShownCondition[], colors: Colors): readonly string[] {
+  const paints = conditionPaints(colors);
+  return SHOWN_CONDITIONS.flatMap((condition) => {
+    const count = conditions.filter((other) => other === condition).length;
+    return count === 0 ? [] : [paints[condition](`${count} ${condition}`)];
+  });
 }

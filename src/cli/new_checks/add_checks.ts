@@ -3,10 +3,16 @@ import { addEntries } from "../../config/add_entries.ts";
 import { ConfigError, describePath } from "../../config/problem.ts";
 import { isObject } from "../../config/schema_view.ts";
 import type { JsonObject, JsonValue } from "../../config/syntax.ts";
-import { type Check, combinedChecks } from "../../domain/check.ts";
+import { combinedChecks } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
 import { EXIT, UsageError } from "../command_definition.ts";
-import { type CommandContext, type OpenConfig, openConfigAt, readKinds } from "../open_config.ts";
+import {
+  type CommandContext,
+  type OpenConfig,
+  openConfigAt,
+  readKinds,
+  runSettings,
+} from "../open_config.ts";
 import { asUsageError, entryFor, type NewCheck, usageErrorOf } from "./read_operands.ts";
 import { locateConfig, pathFromHere } from "../../config/source.ts";
 import {
@@ -18,11 +24,10 @@ import {
 import { permissionsOfReplacing } from "../../shared/regular_file.ts";
 import { describeMissing, dropOtherPermissions } from "../config_permissions.ts";
 import { MissingPermissionsError, OutputError, writeError } from "../failure.ts";
-import { EMPTY_CONFIG } from "../starter_config.ts";
-import { startProgress, wantsColor, warn } from "../terminal.ts";
+import { EMPTY_CONFIG } from "../commands/init.ts";
+import { abortOnStop, startProgress, wantsColor, warn } from "../terminal.ts";
 import { highestSeverity } from "../../domain/condition.ts";
 import { createLimiters, runPass } from "../../scheduler/run_checks.ts";
-import { abortOnStop } from "../check/start_signals.ts";
 import { type RunRecord, traceOf } from "../formats/format.ts";
 import { prettyFormat } from "../formats/pretty.ts";
 
@@ -55,25 +60,71 @@ export async function addChecks(checks: readonly NewCheck[], options: AddOptions
   return EXIT.ok;
 }
 
-/** Tries checks as a part of the config, and returns their results, also as text. */
+interface Tried {
+  readonly records: readonly RunRecord[];
+  /** The exit code of a signal that ended it; `null`: it came to its end. */
+  readonly stopCode: number | null;
+  /** The records as `check --once` prints them; empty without any. */
+  readonly printed: string;
+}
+
+/**
+ * Runs checks once as a part of the config, without state and notifications. Drops the permissions that neither they
+ * nor what follows needs, which is `required`.
+ */
 export async function tryChecks(
   checks: readonly NewCheck[],
   options: AddOptions & { readonly required?: readonly RequiredPermission[] },
-): Promise<Tried & { readonly printed: string }> {
+): Promise<Tried> {
   const { invocation, system, traces = false, required = [] } = options;
-  const edited = await openWith(checks, options).catch((error) => {
+  const config = await openWith(checks, options).catch((error) => {
     throw asUsageError(error, checks);
   });
-  for (const text of warningsOf(edited, checks)) warn(text, system);
-  const added = edited.checks.filter(({ name }) => checks.some((check) => check.name === name));
-  const tried: Check[] = [];
-  for (const check of added) if (await isTryable(check)) tried.push(check);
+  for (const text of warningsOf(config, checks)) warn(text, system);
+  const added = config.checks.filter(({ name }) => checks.some((check) => check.name === name));
+  const kinds = await readKinds(added.map(({ kind }) => kind));
+  // One run alone has no meaning for jobs, which check in, and for groups.
+  const tried = added.filter((check) =>
+    kinds.get(check.kind)?.hasCheckIns !== true && combinedChecks(check).length === 0
+  );
+  const own = await requiredPermissionsOf({ checks: tried, heartbeat: null, notifies: false }, system);
+  for (const need of dropOtherPermissions([...own, ...required], { system, config })) {
+    warn(describeMissing(need), system);
+  }
   const startedMonotonicMs = system.clock.monotonicMs();
-  const ran = await runNewChecks(tried, { invocation, system, config: edited, traces, required });
-  const printed = tried.length === 0
-    ? ""
-    : `${renderRecords(ran.records, { invocation, system, startedMonotonicMs })}\n`;
-  return { ...ran, printed };
+  const progress = startProgress(tried, system);
+  const stop = abortOnStop(system);
+  const records: RunRecord[] = [];
+  await runPass(tried, {
+    system,
+    jobs: null,
+    memoryOf: () => null,
+    ...runSettings(config),
+    limiters: createLimiters(),
+    signal: stop.signal,
+    traceOf: () => traces ? "full" : null,
+    onResult: (result) => {
+      progress.finished(result.check);
+      progress.clear();
+      records.push({ result, occurrences: 1, confirmed: result.condition });
+      if (traces) system.stdout.write(traceOf(result.check, result.trace));
+    },
+  }).finally(() => {
+    progress.end();
+    stop.end();
+  });
+  const printed = prettyFormat.summary({
+    condition: highestSeverity(records.map(({ result }) => result.condition)),
+    reason: null,
+    startedAtMs: system.clock.wallMs(),
+    durationMs: system.clock.monotonicMs() - startedMonotonicMs,
+    ...{ records, unfinished: [], inactiveCount: 0, hostName: system.hostName() },
+  }, {
+    color: wantsColor(invocation, system.stdout, system),
+    columns: system.stdout.columns(),
+    ...{ fails: () => false, locate: () => null },
+  });
+  return { records, stopCode: stop.code, printed: tried.length === 0 ? "" : `${printed}\n` };
 }
 
 /** Returns warnings about new checks, such as a password in the text. */
@@ -312,78 +363,4 @@ async function refuseOtherOwner(path: string, label: string, { files, userId }: 
   const { ownerId } = await files.stat(path);
   if (ownerId === null || userId === null || userId === 0 || ownerId === userId) return;
   throw new OutputError(`cannot write "${label}": it belongs to another user (id ${ownerId})`);
-}
-
-interface TryOptions extends CommandContext {
-  readonly config: OpenConfig;
-  readonly traces: boolean;
-  /** Classes that are used afterwards; the others are dropped. @default nothing */
-  readonly required?: readonly RequiredPermission[];
-}
-
-interface Tried {
-  readonly records: readonly RunRecord[];
-  /** The exit code of a signal that ended it; `null`: it came to its end. */
-  readonly stopCode: number | null;
-}
-
-/** Returns whether one run alone has a meaning: not for jobs, which check in, and not for groups. */
-async function isTryable(check: Check): Promise<boolean> {
-  return (await readKinds([check.kind])).get(check.kind)?.hasCheckIns !== true &&
-    combinedChecks(check).length === 0;
-}
-
-/** Runs checks once, without state and notifications. Drops the permissions that they don't need. */
-async function runNewChecks(checks: readonly Check[], options: TryOptions): Promise<Tried> {
-  const { system, config, traces, required = [] } = options;
-  const own = await requiredPermissionsOf({ checks, heartbeat: null, notifies: false }, system);
-  for (const need of dropOtherPermissions([...own, ...required], { system, config })) {
-    warn(describeMissing(need), system);
-  }
-  const progress = startProgress(checks, system);
-  const stop = abortOnStop(system);
-  const records: RunRecord[] = [];
-  await runPass(checks, {
-    system,
-    jobs: null,
-    memoryOf: () => null,
-    directory: config.source.directory,
-    timeZone: config.timeZone(),
-    limiters: createLimiters(),
-    signal: stop.signal,
-    traceOf: () => traces ? "full" : null,
-    redact: config.redact,
-    onResult: (result) => {
-      progress.finished(result.check);
-      progress.clear();
-      records.push({ result, occurrences: 1, confirmed: result.condition });
-      if (traces) system.stdout.write(traceOf(result.check, result.trace));
-    },
-  }).finally(() => {
-    progress.end();
-    stop.end();
-  });
-  return { records, stopCode: stop.code };
-}
-
-/** Prints results as `check --once` does. */
-function renderRecords(
-  records: readonly RunRecord[],
-  { invocation, system, startedMonotonicMs }: CommandContext & { readonly startedMonotonicMs: number },
-): string {
-  return prettyFormat.summary({
-    condition: highestSeverity(records.map(({ result }) => result.condition)),
-    reason: null,
-    startedAtMs: system.clock.wallMs(),
-    durationMs: system.clock.monotonicMs() - startedMonotonicMs,
-    records,
-    unfinished: [],
-    inactiveCount: 0,
-    hostName: system.hostName(),
-  }, {
-    color: wantsColor(invocation, system.stdout, system),
-    columns: system.stdout.columns(),
-    fails: () => false,
-    locate: () => null,
-  });
 }

@@ -9,7 +9,7 @@ import type { CheckTarget, TargetWord } from "../../domain/check_kind.ts";
 import type { System } from "../../domain/system.ts";
 import { UsageError } from "../command_definition.ts";
 import { type CommandContext, type OpenConfig, openConfigAt, readKinds } from "../open_config.ts";
-import { type CronJob, CronLineError, readCronLine } from "../../discover/cron_line.ts";
+import { type CronJob, CronLineError, readCronLine } from "../../discover/discovery.ts";
 import { parseJson } from "../../shared/json_values.ts";
 import { nearest } from "../../config/nearest.ts";
 import { ConfigError, describePath, type PlacedProblem, quoteValue } from "../../config/problem.ts";
@@ -48,7 +48,9 @@ interface Reading {
  */
 export async function readOperands(operands: readonly string[], system: System): Promise<ReadOperands> {
   const { reader } = await openSchema("monitor");
-  const reading = { system, reader, targets: await readTargets(reader) };
+  const kinds = await readKinds((kindsOf(reader)?.enum ?? []) as CheckKind[]);
+  const targets = new Map([...kinds].map(([kind, { target }]) => [kind as string, target]));
+  const reading = { system, reader, targets };
   const checks: NewCheck[] = [];
   const rejected: UsageError[] = [];
   for (let index = 0; index < operands.length;) {
@@ -87,11 +89,6 @@ export async function readAllOperands(
 }
 
 class NearlyKind extends UsageError {}
-
-async function readTargets(reader: SchemaReader): Promise<Reading["targets"]> {
-  const kinds = (kindsOf(reader)?.enum ?? []) as CheckKind[];
-  return new Map([...await readKinds(kinds)].map(([kind, { target }]) => [kind, target]));
-}
 
 function kindsOf(reader: SchemaReader): SchemaView | undefined {
   return reader.at({ checks: { check: {} } }, ["checks", "check", "kind"]);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type BashLine, quoteForBash, readBashLine } from "../../../src/cli/completion.ts";
+import { type BashLine, quoteForBash, readBashLine } from "../../../src/cli/commands/completions.ts";
 
 const BREAKS = " \t\n\"'@><=;|&(:";
 

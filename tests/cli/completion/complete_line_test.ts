@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { loadCommands } from "../../../src/cli/command_loaders.ts";
-import { complete } from "../../../src/cli/completion.ts";
+import { complete } from "../../../src/cli/commands/completions.ts";
 
 const COMMANDS = await loadCommands();
 

@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { concurrentTests } from "../../support/concurrent_tests.ts";
-import { type Shell, SHELL_ENTRIES, SHELLS } from "../../../src/cli/completion.ts";
+import { type Shell, SHELL_ENTRIES, SHELLS } from "../../../src/cli/commands/completions.ts";
 import { monitorCommand, sourceEnvironment } from "../../../testing/source.ts";
 import { requiresTools, runChild, tool } from "../../../testing/tools.ts";
 import { tempDirectory } from "../../../testing/builders.ts";

@@ -1,10 +1,10 @@
 /** Replays a state with one or two configs, and compares them: for `monitor replay` and `monitor reload --plan`. */
-import type { LoadedConfig } from "../../config/load.ts";
-import { type Check, combinedChecks } from "../../domain/check.ts";
-import { describeDuration } from "../../domain/duration.ts";
-import { type CheckRecord, isEdited, type Store } from "../../domain/store.ts";
-import type { System } from "../../domain/system.ts";
-import { Past, type PastOptions } from "../../rehearsal/past.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { type Check, combinedChecks } from "../domain/check.ts";
+import { describeDuration } from "../domain/duration.ts";
+import { type CheckRecord, isEdited, type Store } from "../domain/store.ts";
+import type { System } from "../domain/system.ts";
+import { Past, type PastOptions } from "../rehearsal/past.ts";
 import {
   differencesOf,
   outagesOnlyIn,
@@ -12,11 +12,18 @@ import {
   replay,
   type ReplayedMessage,
   type ReplayedOutage,
-} from "../../rehearsal/replay.ts";
-import { isoTime, isoTimeOrNull } from "../../shared/json_values.ts";
-import { timeText } from "../../shared/local_time.ts";
-import { counted, firstItems, printable } from "../../shared/text.ts";
-import { pad } from "../../shared/wrap.ts";
+} from "../rehearsal/replay.ts";
+import { isoTime, isoTimeOrNull } from "../shared/json_values.ts";
+import { timeText } from "../shared/local_time.ts";
+import { counted, firstItems, printable } from "../shared/text.ts";
+import { pad } from "../shared/wrap.ts";
+import { hasProblem } from "../condition/condition_state.ts";
+import { DAY_MS } from "../shared/time_units.ts";
+import { compareConfigs, type ConfigDifference, describeDifference } from "./check/service_output.ts";
+import { askService } from "./commands/run.ts";
+import { OutputError } from "./failure.ts";
+import { type CommandContext, type OpenConfig, openConfig, openConfigAt } from "./open_config.ts";
+import { locateState, readState } from "./open_state.ts";
 
 interface NamedConfig {
   readonly label: string;
@@ -220,5 +227,69 @@ function outageFields({ check, beganAtMs, notifiedAtMs, endedAtMs }: ReplayedOut
     began_at: isoTime(beganAtMs),
     notified_at: isoTime(notifiedAtMs),
     ended_at: isoTimeOrNull(endedAtMs),
+  };
+}
+
+// Compares the messages of an edited config with those of the config in use: `monitor reload --plan`.
+
+const LAST_MS = 7 * DAY_MS;
+
+interface ReloadPlan {
+  readonly text: string;
+  readonly difference: ConfigDifference;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Replays the last days with the edited config and with the one in use.
+ *
+ * @throws {ConfigError} If the edited config has errors.
+ * @throws {OutputError} If no service returns the config in use.
+ */
+export async function planReload({ invocation, system }: CommandContext): Promise<ReloadPlan> {
+  const edited = await openConfig(invocation, system, { withoutSecrets: true });
+  const response = await askService({ command: "config" }, invocation, system);
+  if (!("sources" in response)) throw new OutputError("error" in response ? response.error : "no response");
+  const { sources } = response;
+  const used = await openConfigAt({ path: sources[0]?.path ?? "-", named: true, sources }, {
+    ...{ invocation, system },
+    withoutSecrets: true,
+  });
+  const store = await readState(await locateState(invocation, edited, system), system);
+  const [records, past] = await Promise.all([
+    store?.records() ?? [],
+    readPast([edited, used], { store, lastMs: LAST_MS, system }),
+  ]).finally(() => store?.close());
+  const comparison = past && await compareReplays(past, {
+    after: { label: "edited", config: edited },
+    before: { label: "running", config: used },
+    ...{ records, system },
+  });
+  const active = ({ checks }: OpenConfig): readonly Check[] => checks.filter(({ active }) => active);
+  const difference = compareConfigs(
+    { checks: active(used), files: used.files },
+    { checks: active(edited), files: edited.files },
+  );
+  const present = new Map(records.map(({ name, condition }) => [name, condition]));
+  const problems = (["removed", "changed"] as const).flatMap((change) =>
+    difference[change].flatMap((check) => {
+      const condition = present.get(check);
+      return condition !== undefined && hasProblem(condition)
+        ? [{ check, condition: condition.confirmed, change }]
+        : [];
+    })
+  );
+  const lines = [
+    ...problems.map(({ check, condition, change }) =>
+      `${check} is ${condition} now and ${change}` +
+      (change === "removed" ? ': channels that were notified of it get "no longer checked"' : "")
+    ),
+    `edited: ${counted(active(edited).length, "check")}, ${describeDifference(difference)}`,
+  ];
+  return {
+    text: (comparison === null ? "" : `${comparisonText(comparison, edited.timeZone())}\n`) +
+      lines.map((line) => `${printable(line)}\n`).join(""),
+    difference,
+    fields: { problems, plan: comparison && comparisonFields(comparison) },
   };
 }
