@@ -320,14 +320,8 @@ export async function recordCronRun(
     const isSame = before?.mode === "cron" && before.configHash === facts.configHash &&
       before.configPath === facts.configPath && before.checks.length === facts.checks.length;
     if (isSame) return;
-    const run = {
-      mode: "cron",
-      processId: null,
-      controlPath: null,
-      startedAtMs: nowMs,
-      ended: null,
-    } as const;
-    await store.keepMonitorRun({ ...run, ...facts });
+    const none = { processId: null, controlPath: null, ended: null };
+    await store.keepMonitorRun({ mode: "cron", startedAtMs: nowMs, ...none, ...facts });
   });
 }
 

@@ -11,7 +11,7 @@ import {
   SourceItem,
   webhook,
 } from "./config_draft.ts";
-import { asText, asWord, Foreign, isObject, parseMapping } from "./foreign_text.ts";
+import { asList, asText, asWord, Foreign, isObject, parseMapping } from "./foreign_text.ts";
 import { translateTarget } from "./gatus_targets.ts";
 import { intervalText, MINUTES_OF_DAY, parseGoDuration, standardJsonPath, timeOfDay } from "./span_text.ts";
 
@@ -98,11 +98,9 @@ function translateEndpoint(endpoint: Foreign, { providers, draft }: Context): vo
     if (value !== undefined && value !== false) item.leaveOut(`client.${key}`, reason);
   }
   if (endpoint.has("extra-labels")) item.leaveOut("extra-labels", "metrics have fixed labels");
-  const interval = endpoint.text("interval") ?? "60s";
-  const intervalMs = parseGoDuration(interval);
+  const intervalMs = parseGoDuration(endpoint.text("interval") ?? "60s");
   if (intervalMs === null) item.leaveOut("interval", "not a duration");
-  const timeout = client.text("timeout");
-  const timeoutMs = timeout === undefined ? null : parseGoDuration(timeout);
+  const timeoutMs = parseGoDuration(client.text("timeout") ?? "");
   draft.addCheck(item.name, {
     ...commonOf(endpoint, item, providers),
     ...(intervalMs !== null && { schedule: { regular_interval: intervalText(intervalMs) } }),
@@ -123,8 +121,7 @@ const CLIENT_KEYS: Readonly<Record<string, string>> = {
 
 function translateExternal(endpoint: Foreign, { providers, draft }: Context): void {
   const item = itemOf(endpoint, "external endpoint", draft);
-  const interval = endpoint.object("heartbeat").text("interval") ?? "";
-  const intervalMs = parseGoDuration(interval);
+  const intervalMs = parseGoDuration(endpoint.object("heartbeat").text("interval") ?? "");
   if (intervalMs === null || intervalMs === 0) {
     return item.leaveOut(null, "it has no heartbeat.interval, which a job check requires");
   }
@@ -210,12 +207,9 @@ function translateSuite(suite: Foreign, { providers, draft }: Context): void {
   const group = suite.text("group");
   const spanOf = (key: string, missing: string) => parseGoDuration(suite.text(key) ?? missing);
   const [intervalMs, timeoutMs] = [spanOf("interval", "10m"), spanOf("timeout", "5m")];
-  const alerts = endpoints.flatMap((endpoint) => endpoint.objects("alerts"));
+  const alerts = endpoints.flatMap((endpoint) => asList(endpoint.get("alerts")));
   draft.addCheck(group === undefined ? name : `${group} ${name}`, {
-    title: name,
-    ...(group !== undefined && { tags: [group] }),
-    ...(suite.boolean("enabled") === false && { active: false }),
-    ...alertSettings(alerts, item, providers),
+    ...commonOf(suite.with({ alerts }), item, providers),
     ...(intervalMs !== null && { schedule: { regular_interval: intervalText(intervalMs) } }),
     ...(timeoutMs !== null && { timeout: intervalText(timeoutMs) }),
     kind: "http_request",

@@ -213,7 +213,8 @@ export async function makeHistory({ store, config, checks, plan, system }: Histo
     recordOf: (name) => repository.recordOf(name, clock.wallMs()),
   });
   let unwritten = 0;
-  const run = async (check: Check, { atMs: nowMs, nextMs }: Turn): Promise<void> => {
+  /** `nextMs` is the time of its next run, if there is one. */
+  const run = async (check: Check, nowMs: number, nextMs: number | undefined): Promise<void> => {
     const { durationMs, ...result } = await observe(check);
     const { notification, ...decided } = engine.record({
       result: { check, ...result, startedAtMs: nowMs - durationMs, durationMs },
@@ -237,8 +238,13 @@ export async function makeHistory({ store, config, checks, plan, system }: Histo
     await engine.refresh();
   };
   const turns = [
-    ...notified.running.flatMap((check) => turnsOf(check, plan, (turn) => run(check, turn))),
-    ...quietOf(checks, plan).map((made) => ({ atMs: made.fromMs, nextMs: null, act: () => silence(made) })),
+    ...notified.running.flatMap((check) =>
+      timesOf(check, plan).map((atMs, index, times) => ({
+        atMs,
+        act: () => run(check, atMs, times[index + 1]),
+      }))
+    ),
+    ...quietOf(checks, plan).map((made) => ({ atMs: made.fromMs, act: () => silence(made) })),
   ].sort((one, other) => one.atMs - other.atMs);
   for (const { atMs, act } of turns) {
     while (clock.nextMs <= atMs) await clock.fireNext();
@@ -283,23 +289,11 @@ async function createObserver(
       : { ...await entryOf(check).observe(check, context), durationMs: 0 };
 }
 
-interface Turn {
-  readonly atMs: number;
-  /** The time of its next occurrence; `null`: this is the last one. */
-  readonly nextMs: number | null;
-  act(): Promise<void>;
-}
-
-function turnsOf(check: Check, plan: DemoPlan, act: (turn: Turn) => Promise<void>): readonly Turn[] {
+/** Returns the times at which a check runs. A group runs right after each of its checks. */
+function timesOf(check: Check, plan: DemoPlan): readonly number[] {
   const combined = combinedChecks(check);
-  // A group runs right after each of its checks.
-  const times = combined.length === 0
-    ? plan.timesOf(check.name)
-    : [...new Set(combined.flatMap((name) => plan.timesOf(name)))].sort((one, other) => one - other);
-  return times.map((atMs, index) => {
-    const turn: Turn = { atMs, nextMs: times[index + 1] ?? null, act: () => act(turn) };
-    return turn;
-  });
+  if (combined.length === 0) return plan.timesOf(check.name);
+  return [...new Set(combined.flatMap((name) => plan.timesOf(name)))].sort((one, other) => one - other);
 }
 
 type Quiet = Omit<Silence, "id" | "problemBeganAtMs">;

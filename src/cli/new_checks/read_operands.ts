@@ -9,7 +9,7 @@ import type { CheckTarget, TargetWord } from "../../domain/check_kind.ts";
 import type { System } from "../../domain/system.ts";
 import { UsageError } from "../command_definition.ts";
 import { type CommandContext, type OpenConfig, openConfigAt, readKinds } from "../open_config.ts";
-import { type CronJob, CronLineError, readCronLine } from "../../discover/discovery.ts";
+import type { CronJob } from "../../discover/discovery.ts";
 import { parseJson } from "../../shared/json_values.ts";
 import { nearest } from "../../config/nearest.ts";
 import { ConfigError, describePath, type PlacedProblem, quoteValue } from "../../config/problem.ts";
@@ -105,7 +105,7 @@ async function ofKind(kind: CheckKind, text: string | null, { system, targets }:
 
 async function ofWord(text: string, reading: Reading): Promise<NewCheck> {
   if (isKeyValue(text)) throw new UsageError(`"${text}" comes before the check that it is for`);
-  const cronJob = cronJobOf(text);
+  const cronJob = await cronJobOf(text);
   if (cronJob !== null) {
     const [job] = await readAllOperands(cronJob.words, reading.system);
     if (job !== undefined) return { ...job, name: cronJob.name, cronJob };
@@ -119,7 +119,9 @@ async function ofWord(text: string, reading: Reading): Promise<NewCheck> {
   throw denied !== null && PATH.test(text) ? denied : unknownTarget(word, reading.reader);
 }
 
-function cronJobOf(text: string): CronJob | null {
+async function cronJobOf(text: string): Promise<CronJob | null> {
+  if (!/\s/.test(text)) return null;
+  const { CronLineError, readCronLine } = await import("../../discover/discovery.ts");
   try {
     return readCronLine(text);
   } catch (error) {
