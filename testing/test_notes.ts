@@ -14,8 +14,16 @@ export interface TestNote {
   readonly waits: readonly string[];
   /** Wall time at which the test, or the pause after one, began, or at which a step of it last ended. */
   readonly sinceMs: number;
+  /** The layers whose tests have begun, in their order; the last one may have more. */
+  readonly layers: Readonly<Record<string, LayerNote>>;
+}
+
+/** The tests of a layer, a directory below `tests/`, that have ended. */
+export interface LayerNote {
   readonly passed: number;
   readonly failed: number;
+  /** Wall time of these tests. */
+  readonly seconds: number;
 }
 
 /** Where a test is: the runtime reports the module that wraps `Deno.test` as its place. */
@@ -55,7 +63,7 @@ let hasFailed = false;
 /** As long as the longest note. */
 let longest = new Uint8Array();
 const SPACE = 32;
-let state = { test: null as string | null, sinceMs: Date.now(), passed: 0, failed: 0 };
+let state: Omit<TestNote, "waits"> = { test: null, sinceMs: Date.now(), layers: {} };
 
 /** Begins the notes of this process, if the test runner has started it. */
 export function startNotes(): void {
@@ -96,14 +104,22 @@ function append(name: keyof typeof NOTES, line: string): void {
 }
 
 /** Runs a test and notes it. */
-export async function notingTest<T>(test: string, run: () => T | Promise<T>): Promise<T> {
+export async function notingTest<T>({ test, place }: TestPlace, run: () => T | Promise<T>): Promise<T> {
   hasFailed = false;
-  note({ test, sinceMs: Date.now() });
+  const beganMs = Date.now();
+  const layer = /^\.\/tests\/([^/]+)\//.exec(place)?.[1] ?? place;
+  const { passed, failed, seconds } = state.layers[layer] ?? { passed: 0, failed: 0, seconds: 0 };
+  note({ test, sinceMs: beganMs, layers: { ...state.layers, [layer]: { passed, failed, seconds } } });
   try {
     return await run();
   } finally {
-    const { passed, failed } = state;
-    note({ test: null, sinceMs: Date.now(), ...hasFailed ? { failed: failed + 1 } : { passed: passed + 1 } });
+    const endedMs = Date.now();
+    const ended = {
+      passed: passed + Number(!hasFailed),
+      failed: failed + Number(hasFailed),
+      seconds: seconds + (endedMs - beganMs) / 1000,
+    };
+    note({ test: null, sinceMs: endedMs, layers: { ...state.layers, [layer]: ended } });
   }
 }
 

@@ -1,4 +1,5 @@
 /** What a person sees of a run: a line for each layer while it runs, then the failures, the ignored tests and the sums. */
+import type { LayerNote } from "../../testing/test_notes.ts";
 import { packagesOf, type ToolName } from "../../testing/tools.ts";
 import type { Entry } from "./entries.ts";
 import { processorSeconds } from "./process_tree.ts";
@@ -9,9 +10,9 @@ const NAME_COLUMNS = 14;
 const isTerminal = Deno.stdout.isTerminal();
 const isColored = isTerminal && !Deno.noColor;
 
-/** Prints a line for each entry that has ended, and on a terminal those that run. */
+/** Prints a line for each layer once its tests have ended, and on a terminal those that run. */
 export class Progress {
-  readonly #running = new Map<Entry, string>();
+  readonly #running = new Map<Entry, RunningEntry>();
   readonly #showsOutput: boolean;
   #timer: number | null = null;
 
@@ -22,41 +23,56 @@ export class Progress {
 
   /** Shows an entry whose notes are in a directory. */
   start(entry: Entry, directory: string): void {
-    this.#running.set(entry, directory);
-    if (isTerminal) this.#timer ??= setInterval(() => this.#show(), SHOW_EVERY_MS);
+    this.#running.set(entry, { directory, printed: 0 });
+    this.#timer ??= setInterval(() => this.#show(), SHOW_EVERY_MS);
   }
 
-  end({ entry, counts, seconds, output }: EntryEnd): void {
-    this.#running.delete(entry);
-    if (this.#running.size === 0) this.#stop();
+  end({ entry, output }: EntryEnd): void {
+    const running = this.#running.get(entry);
     this.#clear();
     if (this.#showsOutput) write(output);
-    if (counts.passed + counts.failed + counts.skipped === 0) return;
-    const { failed } = counts;
-    const parts = [`${counts.passed} passed`];
-    if (failed > 0) parts.push(colored("31", `${failed} failed`));
-    if (counts.skipped > 0) parts.push(`${counts.skipped} skipped`);
-    console.log(`${entry.name.padEnd(NAME_COLUMNS)}  ${parts.join(", ")}  (${seconds.toFixed(0)} s)`);
+    if (running !== undefined) printLayers(running, layersOf(running));
+    this.#running.delete(entry);
+    if (this.#running.size > 0 || this.#timer === null) return;
+    clearInterval(this.#timer);
+    this.#timer = null;
   }
 
   #show(): void {
-    const running = [...this.#running].map(([{ name }, directory]) =>
-      `${name} ${readPresent(directory)?.passed ?? 0}`
-    );
-    const { columns } = Deno.consoleSize();
+    const all = [...this.#running.values()].map((running) => ({ running, layers: layersOf(running) }));
     this.#clear();
-    write(`running: ${running.join(", ")}`.slice(0, columns - 1));
+    for (const { running, layers } of all) printLayers(running, layers.slice(0, -1));
+    if (!isTerminal) return;
+    const present = all.flatMap(({ layers }) => layers.slice(-1)).map(([name, { passed }]) =>
+      `${name} ${passed}`
+    );
+    write(`running: ${present.join(", ")}`.slice(0, Deno.consoleSize().columns - 1));
   }
 
   #clear(): void {
     if (isTerminal) write("\r\x1b[K");
   }
+}
 
-  #stop(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    this.#timer = null;
-    this.#clear();
+interface RunningEntry {
+  /** Has the notes of its tests. */
+  readonly directory: string;
+  /** How many of its layers have a line. */
+  printed: number;
+}
+
+type Layers = readonly (readonly [name: string, layer: LayerNote])[];
+
+function layersOf({ directory }: RunningEntry): Layers {
+  return Object.entries(readPresent(directory)?.layers ?? {});
+}
+
+function printLayers(running: RunningEntry, ended: Layers): void {
+  for (const [name, { passed, failed, seconds }] of ended.slice(running.printed)) {
+    const failures = failed > 0 ? `, ${colored("31", `${failed} failed`)}` : "";
+    console.log(`${name.padEnd(NAME_COLUMNS)}  ${passed} passed${failures}  (${seconds.toFixed(0)} s)`);
   }
+  running.printed = Math.max(running.printed, ended.length);
 }
 
 export interface ResultOptions {

@@ -171,7 +171,7 @@ async function untilEndOrHang(
     const first = await Promise.race([child.status, pause]);
     clearTimeout(timer);
     if (first !== "look") return null;
-    const note = readPresent(directory) ?? { test: null, waits: [], sinceMs: startedMs };
+    const note = readPresent(directory) ?? { test: null, waits: [], sinceMs: startedMs, layers: {} };
     const nowMs = Date.now();
     if (note.sinceMs !== last.sinceMs) last = { ...last, sinceMs: note.sinceMs, progressMs: note.sinceMs };
     if (nowMs - note.sinceMs < LOOK_AFTER_MS) continue;
@@ -224,7 +224,9 @@ function readEnd(
 
 /** What had failed before the tests were terminated, and why they were. */
 function readTerminated(why: string, directory: string): Outcome {
-  const { passed, failed } = readPresent(directory) ?? { passed: 0, failed: 0 };
+  const layers = Object.values(readPresent(directory)?.layers ?? {});
+  const passed = layers.reduce((sum, layer) => sum + layer.passed, 0);
+  const failed = layers.reduce((sum, layer) => sum + layer.failed, 0);
   const failures = [...readFailed(directory).map(textOf), why];
   return { counts: { passed, failed: failed + 1, skipped: 0 }, failures: failures.join("\n\n") };
 }

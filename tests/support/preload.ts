@@ -53,7 +53,7 @@ function placeOfCaller(): string {
 
 function testOf(place: TestPlace, run: TestFunction): TestFunction {
   return (context) =>
-    notingTest(place.test, () =>
+    notingTest(place, () =>
       notingFailure(place, async () => {
         const uncaught: unknown[] = [];
         present = { place, uncaught };
