@@ -112,8 +112,8 @@ export const STATE: FaultyLayer = {
         ],
         [
           "a span without a run is available",
-          "if (runs === 0) return NO_TIME;",
-          "if (runs < 0) return NO_TIME;",
+          "if (runs === 0) return NO_COUNTS;",
+          "if (runs < 0) return NO_COUNTS;",
         ],
       ],
     },
