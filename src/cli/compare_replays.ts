@@ -11,7 +11,6 @@ import {
   type Replay,
   replay,
   type ReplayedMessage,
-  type ReplayedOutage,
 } from "../rehearsal/replay.ts";
 import { isoTime, isoTimeOrNull } from "../shared/json_values.ts";
 import { timeText } from "../shared/local_time.ts";
@@ -205,7 +204,10 @@ export function comparisonFields(
       messages: replay.messages.map(messageFields),
       actions: replay.actions.map(messageFields),
       nights: replay.nights,
-      outages: replay.outages.map(outageFields),
+      outages: replay.outages.map(({ check, beganAtMs, notifiedAtMs, endedAtMs }) => ({
+        ...{ check, began_at: isoTime(beganAtMs), notified_at: isoTime(notifiedAtMs) },
+        ended_at: isoTimeOrNull(endedAtMs),
+      })),
       mean_delay_seconds: replay.meanDelayMs === null ? null : replay.meanDelayMs / 1000,
     })),
     differences: before === null
@@ -219,15 +221,6 @@ export function comparisonFields(
 
 function messageFields({ atMs, channel, text }: ReplayedMessage) {
   return { at: isoTime(atMs), channel, text };
-}
-
-function outageFields({ check, beganAtMs, notifiedAtMs, endedAtMs }: ReplayedOutage) {
-  return {
-    check,
-    began_at: isoTime(beganAtMs),
-    notified_at: isoTime(notifiedAtMs),
-    ended_at: isoTimeOrNull(endedAtMs),
-  };
 }
 
 // Compares the messages of an edited config with those of the config in use: `monitor reload --plan`.

@@ -10,6 +10,7 @@ import type { Check, CheckKind } from "../domain/check.ts";
 import type { CheckKindEntry, ParameterProblem } from "../domain/check_kind.ts";
 import type { System } from "../domain/system.ts";
 import { isLoopback } from "../shared/ip_address.ts";
+import { firstItems } from "../shared/text.ts";
 import type { Redact } from "../shared/redact.ts";
 import { rememberSecrets } from "./failure.ts";
 import { locateState } from "./open_state.ts";
@@ -290,6 +291,5 @@ export function unknownName(
 
 function hintForTag(known: ReadonlySet<string>): string {
   if (known.size === 0) return 'give checks tags: "tags": ["web"]';
-  const shown = [...known].slice(0, 10);
-  return `choose one of: ${shown.join(", ")}${known.size > shown.length ? ", …" : ""}`;
+  return `choose one of: ${firstItems([...known], 10).join(", ")}`;
 }

@@ -2,7 +2,7 @@ import type { System, TextSink } from "../domain/system.ts";
 import { EXIT, type Invocation } from "./command_definition.ts";
 import type { Check } from "../domain/check.ts";
 import { createTrouble, messageOf } from "../shared/describe_error.ts";
-import { printable } from "../shared/text.ts";
+import { firstItems, printable } from "../shared/text.ts";
 
 /** A terminal that is not dumb has color, unless `NO_COLOR` is set to anything (https://no-color.org). */
 export function usesColor(sink: TextSink, system: Pick<System, "environment">): boolean {
@@ -59,7 +59,9 @@ export function startProgress(checks: readonly Check[], system: Pick<System, "cl
   const show = (): void => {
     isShown = true;
     const width = (system.stderr.columns() ?? 80) - 1;
-    system.stderr.write(`\r\x1b[K${describe(checks.length, waiting).slice(0, width)}`);
+    const names = firstItems([...waiting].map((check) => printable(check.name)), NAMES_MAX).join(", ");
+    const text = `${checks.length - waiting.size} of ${checks.length} checks done, waiting for ${names}`;
+    system.stderr.write(`\r\x1b[K${text.slice(0, width)}`);
     cancel = system.clock.after(SHOWN_EVERY_MS, show);
   };
   let cancel = system.clock.after(FIRST_SHOWN_AFTER_MS, show);
@@ -75,14 +77,6 @@ export function startProgress(checks: readonly Check[], system: Pick<System, "cl
       clear();
     },
   };
-}
-
-function describe(total: number, waiting: ReadonlySet<Check>): string {
-  const names = [...waiting].slice(0, NAMES_MAX).map((check) => printable(check.name));
-  const rest = waiting.size - names.length;
-  return `${total - waiting.size} of ${total} checks done, waiting for ${names.join(", ")}${
-    rest > 0 ? ` and ${rest} more` : ""
-  }`;
 }
 
 /** Returns a sink in the place of another one. */

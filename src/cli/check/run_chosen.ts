@@ -28,7 +28,7 @@ import { abortOnStop, type Progress, startProgress, type StartSignals, wantsColo
 import { describeDuration } from "../../domain/duration.ts";
 import type { System } from "../../domain/system.ts";
 import { messageOf } from "../../shared/describe_error.ts";
-import { printable } from "../../shared/text.ts";
+import { firstItems, printable } from "../../shared/text.ts";
 import { OutputError } from "../failure.ts";
 
 export interface OnceOptions extends CommandContext {
@@ -212,10 +212,9 @@ export class RunPrinter {
   }
 
   retrying(failing: readonly Check[], leftMs: number): void {
-    const names = failing.slice(0, NAMES_MAX).map(({ name }) => name).join(", ");
-    const more = failing.length > NAMES_MAX ? ", …" : "";
+    const names = firstItems(failing.map(({ name }) => name), NAMES_MAX).join(", ");
     const count = `${failing.length} of ${this.#checks.length} checks`;
-    this.message(`retrying ${count}, ${describeDuration(leftMs)} left: ${names}${more}`);
+    this.message(`retrying ${count}, ${describeDuration(leftMs)} left: ${names}`);
   }
 
   end(): void {

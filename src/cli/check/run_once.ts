@@ -1,5 +1,4 @@
 import type { Check } from "../../domain/check.ts";
-import type { SharedState } from "../../domain/membership.ts";
 import type { StoreError } from "../../domain/store.ts";
 import { sendHeartbeat } from "../../outputs/heartbeat.ts";
 import { openStateRepository } from "../../state/state_repository.ts";
@@ -13,7 +12,6 @@ import { printable } from "../../shared/text.ts";
 import type { SpanQueue } from "../../outputs/opentelemetry/span_queue.ts";
 import { VERSION } from "../answer_at_once.ts";
 import { publishFile } from "../../outputs/file_publisher.ts";
-import type { LocatedPass } from "./located_work.ts";
 import { checksThatLeft, endOfService, recordCronRun, recordDeath } from "../monitor_status.ts";
 import { locateState } from "../open_state.ts";
 import { ownState } from "../owned_state.ts";
@@ -46,7 +44,11 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
     });
     repository.onOvertaken((names) => names.forEach((name) => overtaken.add(name)));
     const { shared } = state;
-    const located = await openLocated(checks, { ...options, shared });
+    const located = shared === null || checks.every(({ locations }) => locations === undefined)
+      ? null
+      : new (await import("./located_work.ts")).LocatedPass({
+        ...{ store: shared.store, system, location: settings.location },
+      });
     if (!settings.due) await recordDeath(state.store);
     const isKept = state.path !== null;
     const left = isKept && shared === null
@@ -91,16 +93,6 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
   } finally {
     await state.close();
   }
-}
-
-/** Runs checks with locations; `null` without any, or if the state is not shared. */
-async function openLocated(
-  checks: readonly Check[],
-  { system, settings, shared }: OnceOptions & { readonly shared: SharedState | null },
-): Promise<LocatedPass | null> {
-  if (shared === null || checks.every(({ locations }) => locations === undefined)) return null;
-  const { LocatedPass } = await import("./located_work.ts");
-  return new LocatedPass({ store: shared.store, system, location: settings.location });
 }
 
 /** Returns the checks that are due and not run by another call, and plans the first run of new ones. */

@@ -20,6 +20,7 @@ import type { Control } from "./control.ts";
 import { isEdited } from "../../domain/store.ts";
 import { type ServiceParts, startParts } from "./service_parts.ts";
 import { logSchedulerEvent } from "./service_log.ts";
+import { firstItems } from "../../shared/text.ts";
 import { EXIT } from "../command_definition.ts";
 import { hintOf } from "../failure.ts";
 
@@ -245,10 +246,6 @@ function createStop(
   };
 }
 
-const LISTED_MAX = 5;
-
 function list(names: readonly string[]): string {
-  const rest = names.length - LISTED_MAX;
-  return names.slice(0, LISTED_MAX).map((name) => `"${name}"`).join(", ") +
-    (rest > 0 ? ` and ${rest} more` : "");
+  return firstItems(names.map((name) => `"${name}"`), 5).join(", ");
 }

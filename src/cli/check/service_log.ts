@@ -3,7 +3,7 @@ import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
 import type { DeliveryEvent } from "../../engine/queue_state.ts";
 import type { Redact } from "../../shared/redact.ts";
 import type { Log } from "../../domain/system.ts";
-import { oneLine } from "../../shared/text.ts";
+import { firstItems, oneLine } from "../../shared/text.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";
 import { timeText } from "../../shared/local_time.ts";
 
@@ -126,9 +126,9 @@ export function describePending({ length }: readonly QueuedNotification[]): stri
   return length === 1 ? "1 notification is pending" : `${length} notifications are pending`;
 }
 
-/** Such as `the notification of "web"`, or `5 notifications of "a", "b", "c" and 2 more`. */
+/** Such as `the notification of "web"`, or `5 notifications of "a", "b", "c", and 2 more`. */
 function countNotifications(rows: readonly QueuedNotification[]): string {
-  const names = [...new Set(rows.map((row) => `"${row.notification.check}"`))];
-  const some = names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
+  const names = new Set(rows.map((row) => `"${row.notification.check}"`));
+  const some = firstItems([...names], 3).join(", ");
   return rows.length === 1 ? `the notification of ${some}` : `${rows.length} notifications of ${some}`;
 }

@@ -171,9 +171,7 @@ async function showEvents(invocation: Invocation, system: System): Promise<numbe
       ? jsonDocument({
         from: isoTime(span.sinceMs),
         to: isoTime(span.untilMs),
-        events: events.map(({ atMs, event, check, text, details }) => ({
-          ...{ at: isoTime(atMs), event, check, text, details },
-        })),
+        events: events.map(({ atMs, ...event }) => ({ at: isoTime(atMs), ...event })),
       })
       : eventsText(events, { span, timeZone, columns }),
   );

@@ -4,12 +4,11 @@ import type { Check as WrittenCheck, CheckParameters } from "../../domain/genera
 import { type CheckResult, checkResult } from "../../domain/check.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../shared/time_units.ts";
 
-export interface DemoCheck {
+export interface DemoCheck extends Findings {
   readonly name: string;
   readonly written: WrittenCheck;
-  readonly findings: Findings;
-  /** The problem at the start of the demonstration; absent: none. */
-  readonly problem?: Problem;
+  /** The problem at the start of the demonstration. @default none */
+  readonly problem: Problem | undefined;
 }
 
 interface Findings {
@@ -18,7 +17,7 @@ interface Findings {
   /** The typical duration of a run, milliseconds. */
   readonly usualMs: number;
   /** The number of incidents in 90 days. @default one or two */
-  readonly incidents?: number;
+  readonly incidents?: number | undefined;
 }
 
 interface Problem {
@@ -41,16 +40,12 @@ function check<Kind extends keyof CheckParameters>(
   more: More = {},
 ): DemoCheck {
   const { ok, troubles, usualMs, incidents, problem, ...rest } = { ...usual, ...more };
-  return {
-    name,
-    written: { title, tags: [tag], ...rest, kind, parameters } as WrittenCheck,
-    findings: { ok, troubles, usualMs, ...incidents !== undefined && { incidents } },
-    ...problem !== undefined && { problem },
-  };
+  const written = { title, tags: [tag], ...rest, kind, parameters } as WrittenCheck;
+  return { name, written, ok, troubles, usualMs, incidents, problem };
 }
 
 type Words = readonly [name: string, tag: string, title: string];
-type More = Omit<WrittenCheck, "kind" | "parameters"> & Pick<DemoCheck, "problem"> & Partial<Findings>;
+type More = Omit<WrittenCheck, "kind" | "parameters"> & Partial<Pick<DemoCheck, "problem"> & Findings>;
 
 function web(words: Words, target: string, more?: More): DemoCheck {
   const { host } = new URL(target);
@@ -275,6 +270,12 @@ export interface PlannedResult extends CheckResult {
   readonly durationMs: number;
 }
 
+interface PlannedCheck {
+  readonly check: DemoCheck;
+  readonly index: number;
+  readonly past: readonly Incident[];
+}
+
 interface Incident {
   readonly fromMs: number;
   readonly untilMs: number;
@@ -308,24 +309,22 @@ const SPLAY_MS = 8 * SECOND_MS;
 export class DemoPlan {
   readonly startMs: number;
   readonly beginMs: number;
-  readonly #checks: ReadonlyMap<string, { readonly check: DemoCheck; readonly index: number }>;
-  readonly #past: ReadonlyMap<string, readonly Incident[]>;
+  readonly #checks: ReadonlyMap<string, PlannedCheck>;
   readonly #restless: readonly string[];
 
   constructor({ checks, startMs, days = 90 }: DemoPlanOptions) {
     this.startMs = startMs;
     this.beginMs = startMs - days * DAY_MS;
-    this.#checks = new Map(checks.map((check, index) => [check.name, { check, index }]));
-    this.#past = new Map(checks.map((check, index) => [check.name, this.#incidentsOf(check, index)]));
-    const isSteady = ({ problem, findings, written }: DemoCheck): boolean =>
-      problem !== undefined || findings.incidents === 0 || findings.troubles.length === 0 ||
-      written.depends_on !== undefined;
+    this.#checks = new Map(
+      checks.map((check, index) => [check.name, { check, index, past: this.#incidentsOf(check, index) }]),
+    );
+    const isSteady = ({ problem, incidents, troubles, written }: DemoCheck): boolean =>
+      problem !== undefined || incidents === 0 || troubles.length === 0 || written.depends_on !== undefined;
     this.#restless = checks.filter((check) => !isSteady(check)).map(({ name }) => name);
   }
 
   resultOf(name: string, atMs: number): PlannedResult {
-    const { check: { findings }, index } = this.#get(name);
-    const { ok, troubles, usualMs } = findings;
+    const { check: { ok, troubles, usualMs }, index } = this.#get(name);
     const slowerSinceMs = this.startMs - random(index, 7) * 90 * DAY_MS;
     const noise = 0.8 + 0.4 * random(index, atMs) + (random(index, atMs + 1) < 0.02 ? 1.5 : 0);
     const durationMs = usualMs * noise * (atMs > slowerSinceMs ? 1.3 : 1);
@@ -338,8 +337,7 @@ export class DemoPlan {
 
   /** Returns the times of the runs until the start: frequent enough to confirm each incident and its end. */
   timesOf(name: string): readonly number[] {
-    const { check: { problem }, index } = this.#get(name);
-    const incidents = this.#past.get(name) ?? [];
+    const { check: { problem }, index, past: incidents } = this.#get(name);
     const beginMs = problem?.isNew === true ? incidents[0]?.fromMs ?? this.startMs : this.beginMs;
     const splayMs = Math.floor(random(index, 3) * SPLAY_MS);
     const times = new Set<number>();
@@ -361,28 +359,28 @@ export class DemoPlan {
     return [...times].sort(byTime);
   }
 
-  #get(name: string): { readonly check: DemoCheck; readonly index: number } {
+  #get(name: string): PlannedCheck {
     const found = this.#checks.get(name);
     if (found === undefined) throw new Error(`There is no check "${name}" in the demonstration`);
     return found;
   }
 
-  #incidentsOf({ findings, problem }: DemoCheck, index: number): readonly Incident[] {
+  #incidentsOf({ troubles, incidents, problem }: DemoCheck, index: number): readonly Incident[] {
     const { startMs } = this;
     const now = problem === undefined ? [] : [{
       fromMs: startMs - problem.sinceMinutes * MINUTE_MS,
       untilMs: startMs + (problem.forMinutes ?? Infinity) * MINUTE_MS,
       trouble: problem.trouble ?? 0,
     }];
-    if (problem?.isNew === true || findings.troubles.length === 0) return now;
-    const count = findings.incidents ?? 1 + Math.floor(random(index, 1) * 2);
+    if (problem?.isNew === true || troubles.length === 0) return now;
+    const count = incidents ?? 1 + Math.floor(random(index, 1) * 2);
     const earliest = Array.from({ length: count }, (_, at) => {
       const [when, long, which] = [11, 12, 13].map((salt) => random(index, salt + 100 * (at + 1)));
       const fromMs = Math.floor(this.beginMs + (0.02 + 0.95 * (when ?? 0)) * (startMs - this.beginMs));
       return {
         fromMs,
         untilMs: fromMs + Math.floor(4 * MINUTE_MS + (long ?? 0) ** 4 * 9 * HOUR_MS),
-        trouble: Math.floor((which ?? 0) * findings.troubles.length),
+        trouble: Math.floor((which ?? 0) * troubles.length),
       };
     });
     return [...earliest, ...now];
@@ -390,7 +388,7 @@ export class DemoPlan {
 
   #incidentAt(name: string, atMs: number): Incident | null {
     const isNow = ({ fromMs, untilMs }: Incident): boolean => fromMs <= atMs && atMs < untilMs;
-    const known = this.#past.get(name)?.findLast(isNow);
+    const known = this.#checks.get(name)?.past.findLast(isNow);
     if (known !== undefined || atMs <= this.startMs) return known ?? null;
     const latest = Math.floor((atMs - this.startMs - FIRST_INCIDENT_MS) / NEXT_INCIDENT_MS);
     const earliest = latest - Math.ceil(INCIDENT_MS_MAX / NEXT_INCIDENT_MS);
@@ -410,7 +408,7 @@ export class DemoPlan {
       name,
       fromMs,
       untilMs: fromMs + INCIDENT_MS_MIN + long * (INCIDENT_MS_MAX - INCIDENT_MS_MIN),
-      trouble: Math.floor(trouble * (this.#checks.get(name)?.check.findings.troubles.length ?? 0)),
+      trouble: Math.floor(trouble * (this.#checks.get(name)?.check.troubles.length ?? 0)),
     };
   }
 }

@@ -1,4 +1,4 @@
-import { counted, printable, printableBlock, truncate } from "../../shared/text.ts";
+import { counted, firstItems, printable, printableBlock, truncate } from "../../shared/text.ts";
 import { CONDITIONS, SHOWN_CONDITIONS, type ShownCondition } from "../../domain/condition.ts";
 import { type Colors, createColors } from "../terminal.ts";
 import { durationText } from "../../shared/time_units.ts";
@@ -59,19 +59,14 @@ function summaryLine(summary: RunSummary, colors: Colors): string {
   if (summary.reason !== null) {
     return `${conditionPaints(colors)[summary.condition](summary.condition)}: ${summary.reason}${inactive}`;
   }
+  const names = summary.unfinished.map((name) => truncate(printable(name), UNFINISHED_NAME_LENGTH_MAX));
+  const unfinished = firstItems(names, UNFINISHED_NAMES_MAX).join(", ");
   const parts = [
     ...conditionCounts(summary.records.map(({ result }) => result.condition), colors),
-    ...summary.unfinished.length > 0 ? [unfinishedText(summary.unfinished)] : [],
+    ...names.length > 0 ? [`${names.length} without a result (${unfinished})`] : [],
   ];
   const total = summary.records.length + summary.unfinished.length;
   return `${counted(total, "check")}: ${parts.join(", ")} in ${durationText(summary.durationMs)}${inactive}`;
-}
-
-function unfinishedText(names: readonly string[]): string {
-  const shown = names.slice(0, UNFINISHED_NAMES_MAX)
-    .map((name) => truncate(printable(name), UNFINISHED_NAME_LENGTH_MAX));
-  const rest = names.length - shown.length;
-  return `${names.length} without a result (${[...shown, ...(rest > 0 ? [`${rest} more`] : [])].join(", ")})`;
 }
 
 /** Longer outputs and details are truncated with a mark: the most severe checks must stay visible. */

@@ -49,7 +49,9 @@ Deno.test("prettyFormat sums up in its last line", async (t) => {
     "unknown: no check is active, 2 inactive": summaryOf([], { inactiveCount: 2 }),
     "1 check: 1 ok in 40 ms": summaryOf([ok], { durationMs: 40 }),
     "2 checks: 1 ok, 1 without a result (a) in 1.2 s": summaryOf([ok], { unfinished: ["a"] }),
-    "7 checks: 7 without a result (a, b\\n, c, d, e, 2 more) in 1.2 s": summaryOf([], { unfinished: seven }),
+    "7 checks: 7 without a result (a, b\\n, c, d, e, and 2 more) in 1.2 s": summaryOf([], {
+      unfinished: seven,
+    }),
   };
   await testRows(t, rows, (summary, line) => {
     assert.equal(printed(prettyFormat, summary).trimEnd().split("\n").at(-1), line);
