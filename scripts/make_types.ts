@@ -2,7 +2,7 @@
  * Creates the types of a config from its schema, as it is written and resolved. A resolved key has the name and the type
  * that `src/config/resolve.ts` gives it, and is present if it is required or has a default.
  */
-import { resolvedName } from "../src/config/conversions.ts";
+import { resolvedName } from "../src/config/quantities.ts";
 import {
   createSchemaReader,
   type Schema,

@@ -222,7 +222,7 @@ export const HTTP: FaultyLayer = {
           "Math.min(least ?? 1, share)",
           "Math.max(least ?? 0, share)",
         ],
-        ["a public page claims maintenance while no service runs", "&& notRunning === null", ""],
+        ["a public page claims maintenance while no service runs", "&& status.notRunning === null", ""],
       ],
     },
     {

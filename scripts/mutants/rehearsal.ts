@@ -110,7 +110,7 @@ export const REHEARSAL: FaultyLayer = {
       ],
     },
     {
-      file: "src/rehearsal/verify.ts",
+      file: "src/rehearsal/replay.ts",
       faults: [
         [
           "merged notifications are compared one by one",

@@ -28,7 +28,8 @@ function parseRoot(text: string): Node {
 
 /** An element of a list to come: it stays, with or without another value, or it is new. */
 export interface ListElement {
-  readonly value: string;
+  /** `null`: the one that it has. */
+  readonly value: string | null;
   /** The index in the present list of the element whose place and comments it has; `null`: it is new. */
   readonly at: number | null;
 }
@@ -67,18 +68,17 @@ export function replaceList(
     next = index;
   };
   for (const [index, { value, at }] of elements.entries()) {
-    const written = JSON.stringify(value);
     const comma = index < elements.length - 1 || hasLastComma ? "," : "";
     if (at === null) {
       const isFirst = result === "";
-      result += (isOnOneLine ? (isFirst ? "" : " ") : newline + margin) + written + comma;
+      result += (isOnOneLine ? (isFirst ? "" : " ") : newline + margin) + JSON.stringify(value) + comma;
       continue;
     }
     skipTo(at);
     const kept = present[at];
     if (kept === undefined) throw new RangeError("The list has no such element");
     const behind = kept.hasComma ? kept.behind.replace(",", "") : kept.behind;
-    result += kept.before + written + comma + behind;
+    result += kept.before + (value === null ? kept.written : JSON.stringify(value)) + comma + behind;
     next = at + 1;
   }
   skipTo(present.length);
@@ -105,19 +105,12 @@ export function setListIn(
   if (list?.type !== "array") {
     return insertInto(text, object, { indent: indentOf(text, root), entries: [[key, values]] });
   }
-  const added = values.map((value) => JSON.stringify(value));
-  const last = list.children?.at(-1);
-  if (last === undefined) {
-    return `${text.slice(0, list.offset)}[${added.join(", ")}]${text.slice(list.offset + list.length)}`;
+  const kept = (list.children ?? []).map((_, at) => ({ value: null, at }));
+  if (kept.length > 0) {
+    return replaceList(text, [...path, key], [...kept, ...values.map((value) => ({ value, at: null }))]);
   }
-  const valueEnd = last.offset + last.length;
-  if (!startsLine(text, last.offset)) {
-    return `${text.slice(0, valueEnd)}, ${added.join(", ")}${text.slice(valueEnd)}`;
-  }
-  const line = (text.includes("\r\n") ? "\r\n" : "\n") + marginAt(text, last.offset);
-  const { hasComma, end } = endOfEntry(text, valueEnd);
-  return text.slice(0, valueEnd) + (hasComma ? "" : ",") + text.slice(valueEnd, end) + line +
-    added.join(`,${line}`) + (hasComma ? "," : "") + text.slice(end);
+  const added = values.map((value) => JSON.stringify(value)).join(", ");
+  return `${text.slice(0, list.offset)}[${added}]${text.slice(list.offset + list.length)}`;
 }
 
 function propertiesOf(object: Node): readonly Node[] {

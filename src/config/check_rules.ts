@@ -217,7 +217,7 @@ interface FoundCommands {
 export async function findCommands(
   values: readonly FormattedValue[],
   directory: string,
-  system: CommandSystem,
+  system: Pick<System, "files" | "environment" | "mayReadEnvironment" | "platform">,
 ): Promise<FoundCommands> {
   const commands = new Map<string, string>();
   const missing = new Map<string, Pick<FoundCommand, "denied"> & { readonly isAlongside: boolean }>();
@@ -227,7 +227,9 @@ export async function findCommands(
     if (!isLookedUp(name, system.platform) || commands.has(name)) continue;
     let lack = missing.get(name);
     if (lack === undefined) {
-      const { path: command, denied } = await lookUp(name, system);
+      const { path: command, denied } = system.mayReadEnvironment("PATH")
+        ? await findCommand(name, system)
+        : { path: null, denied: { permission: "env", value: "PATH" } as const };
       if (command !== null) {
         commands.set(name, command);
         continue;
@@ -254,13 +256,6 @@ export async function findCommands(
 function isLookedUp(name: string, platform: System["platform"]): boolean {
   return name !== "" && !name.includes("\0") && !name.includes("/") &&
     !(platform === "windows" && name.includes("\\"));
-}
-
-type CommandSystem = Pick<System, "files" | "environment" | "mayReadEnvironment" | "platform">;
-
-async function lookUp(name: string, system: CommandSystem): Promise<FoundCommand> {
-  const denied = { permission: "env", value: "PATH" } as const;
-  return system.mayReadEnvironment("PATH") ? await findCommand(name, system) : { path: null, denied };
 }
 
 const INCLUDED_KEYS: readonly string[] = ["$schema", "include", "defaults", "channels", "checks"];

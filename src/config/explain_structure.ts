@@ -276,16 +276,14 @@ function explainEnumeration(_error: StructureError, place: Place): Problem {
 }
 
 function explainRange(_error: StructureError, place: Place): Problem {
-  const view = viewOf(place);
   const { path, written } = place;
-  return { path, message: `is ${quoteValue(valueAt(written, path))}, expected ${describeRange(view)}` };
-}
-
-function describeRange(view: SchemaView | undefined): string {
-  if (view?.format === "interval") return describeTypes(view.types, view);
-  return view?.maximum === undefined
+  const view = viewOf(place);
+  const expected = view?.format === "interval"
+    ? describeTypes(view.types, view)
+    : view?.maximum === undefined
     ? `${view?.minimum ?? 0} or more`
     : `${view.minimum ?? 0} to ${view.maximum}`;
+  return { path, message: `is ${quoteValue(valueAt(written, path))}, expected ${expected}` };
 }
 
 function noteOf(view: SchemaView | undefined, name: string): string | undefined {
@@ -337,11 +335,14 @@ const FOREIGN_KEYS: readonly (readonly [names: string, instead: string, hint?: s
   ),
 ];
 
-/** The equivalent key, `null` if it is not a single one, and the hint without a final period. */
-type MeantKey = Readonly<{ key: string | null; hint: string }>;
-
-/** Finds the meaning of another tool's key in an object with these keys; `undefined` if it is unknown. */
-function meantKey(name: string, known: readonly string[]): MeantKey | undefined {
+/**
+ * Finds the equivalent of another tool's key in an object with these keys, `null` if it is not a single one, and the hint
+ * without a final period; `undefined` if it is unknown.
+ */
+function meantKey(
+  name: string,
+  known: readonly string[],
+): { readonly key: string | null; readonly hint: string } | undefined {
   const plain = plainName(name);
   const found = FOREIGN_KEYS.find(([names, key]) => names.split(" ").includes(plain) && known.includes(key));
   if (found === undefined) return undefined;

@@ -4,7 +4,7 @@ import type { System } from "../domain/system.ts";
 import { FileUses, findFileClashes, readFiles, stateFiles, type UsedFile } from "./file_clashes.ts";
 import { type ValidatedFile, validateFile } from "./check_rules.ts";
 import { channelsIn } from "./channel_uses.ts";
-import { channelNames, checkNames, type ConfigFile, openConfigFile, readIncluded } from "./config_file.ts";
+import { type ConfigFile, namesIn, openConfigFile, readIncluded } from "./config_file.ts";
 import { postgresIn, type PostgresSettings } from "./postgres_settings.ts";
 import { createConfigPlacer, findRepeatedNames, inTextOrder } from "./source_location.ts";
 import {
@@ -87,7 +87,7 @@ async function readAndResolve(location: ConfigLocation, system: System, options:
   const resolved = resolveConfig(await withWebhooks(read), system);
   const { fileOf, isKindKnown, checks: resolvedChecks, listed: _listed, ...settings } = resolved;
   refuse(findListenProblems(settings.listen));
-  if (postgresIn(main.written, main.source.directory) !== null) refuse(findSharedProblems(settings));
+  if (read.postgres !== null) refuse(findSharedProblems(settings));
   const uses = createFileUses(read, { resolved, system, options });
   await uses.refuseClashes();
   const found = validated.map(({ value, substitutions, source }) => ({
@@ -108,7 +108,7 @@ async function readAndResolve(location: ConfigLocation, system: System, options:
     listedDirectories: included.directories,
     /** In the config's order, inactive ones included; without those whose kind is in an unresolved placeholder. */
     checks: checks.map((check) => redacted(check, redact)),
-    postgres: postgresIn(main.written, main.source.directory),
+    postgres: read.postgres,
     page: settings.page === null ? null : withoutSecretsInPage(settings.page, redact),
     /** The warnings, in no order, including those about this machine. */
     warnings: withoutRepeats([
@@ -163,7 +163,7 @@ async function readConfig(
   const schema = await openSchema(shape);
   // A name may be in a file that can't be read.
   const isReadable = included.problems.length === 0 && files.every(({ written }) => written !== undefined);
-  const names = isReadable ? new Set(files.flatMap(channelNames)) : null;
+  const names = isReadable ? new Set(files.flatMap((file) => namesIn(file, "channels"))) : null;
   const judging = { schema, system, withoutSecrets, config, channelNames: names };
   const main = await validateFile(config, judging);
   const others: ValidatedFile[] = [];
@@ -179,6 +179,7 @@ async function readConfig(
   return {
     ...{ source, sources, included, validated, main, others, lacks, templates, reader },
     ...{ place, placed, refuse },
+    postgres: postgresIn(main.written, main.source.directory),
   };
 }
 
@@ -218,14 +219,16 @@ function resolveConfig({ validated, main, others, reader, refuse }: ReadConfig, 
   const context = { ...machine, channels };
   const options = toResolveOptions(main, context);
   const agents = resolveAgents(main.value, options);
-  const isCheck = (name: string): boolean => validated.some((file) => checkNames(file).includes(name));
+  const isCheck = (name: string): boolean => validated.some((file) => namesIn(file, "checks").includes(name));
   const complete = (config: JsonObject): JsonObject => withAgentChecks(config, agents, isCheck);
   const outer = { config: main.value, options };
   const checks = [
     ...resolveChecks(complete(main.value), { ...options, written: complete(main.written) }),
     ...others.flatMap((file) => resolveChecks(file.value, { ...toResolveOptions(file, context), outer })),
   ];
-  const files = new Map(others.flatMap((file) => checkNames(file).map((name) => [name, file] as const)));
+  const files = new Map(
+    others.flatMap((file) => namesIn(file, "checks").map((name) => [name, file] as const)),
+  );
   const fileOf = (name: string): ValidatedFile => files.get(name) ?? main;
   const summary = resolveSummary(main.value, options);
   const keyOf = <Name extends keyof ConfigParts>(name: Name): ConfigParts[Name] | null =>
@@ -307,7 +310,7 @@ function createFileUses(
   const { statePath, report, metrics } = resolved;
   const clashOptions = { files, label: source.label, place };
   const usedFiles = async (): Promise<readonly UsedFile[]> => {
-    const postgres = postgresIn(main.written, main.source.directory);
+    const { postgres } = read;
     const usedState = await options.locateState?.({ source, statePath, postgres }) ?? statePath;
     return listUsedFiles(read, resolved, usedState);
   };

@@ -7,19 +7,13 @@ import { hashHex } from "../shared/hash.ts";
 import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue, type Source } from "./problem.ts";
 import type { Channel, ChannelByKind, SummarySettings } from "../domain/channel.ts";
 import { channelEntries, namedChannelKey } from "./channel_uses.ts";
-import { channelNames, type ConfigFile } from "./config_file.ts";
+import { type ConfigFile, isGlob, namesIn } from "./config_file.ts";
 import { didYouMean } from "./nearest.ts";
 import { describeLacks, readHours, type ResolveOptions, resolveSetting } from "./resolve.ts";
 import { childOf, type FormattedValue, type SchemaReader } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 import type { Page } from "../domain/generated/config.ts";
 import { matchesGlob } from "../shared/matches_glob.ts";
-import { isGlob } from "./glob.ts";
-
-/** Checks that need themselves by way of others, as dependencies or as members of groups. */
-export function findDependencyProblems(checks: readonly Check[]): readonly Problem[] {
-  return findCycles(checks, new Map(checks.map((check) => [check.name, check])));
-}
 
 /** A check on the way, with the names that it depends on: dependencies first, then those that it combines. */
 interface Frame {
@@ -36,8 +30,12 @@ function frameOf(name: string, byName: ReadonlyMap<string, Check>): Frame {
   return { name, parents: [...dependencies, ...combined], dependencyCount: dependencies.length, next: 0 };
 }
 
-/** Walks the dependencies depth-first, without recursion; each circle is reported once, at its first check. */
-function findCycles(checks: readonly Check[], byName: ReadonlyMap<string, Check>): readonly Problem[] {
+/**
+ * Finds checks that need themselves by way of others, as dependencies or as members of groups: depth-first, without
+ * recursion. Each circle is reported once, at its first check.
+ */
+export function findDependencyProblems(checks: readonly Check[]): readonly Problem[] {
+  const byName = new Map(checks.map((check) => [check.name, check]));
   const problems: Problem[] = [];
   const done = new Set<string>();
   for (const { name: start } of checks) {
@@ -169,7 +167,7 @@ export function warnOfUnusedChannels(
       .concat(checks.map(({ rehearsed }) => rehearsed?.name)),
   );
   return files.flatMap((file) =>
-    channelNames(file).filter((name) => !used.has(name)).map((name) => ({
+    namesIn(file, "channels").filter((name) => !used.has(name)).map((name) => ({
       path: [CHANNELS, name],
       at: "name" as const,
       source: file.source,

@@ -171,9 +171,12 @@ async function resolveText(text: string, resolve: Resolver) {
       if (answer !== null) reasons.push(answer.reason);
     }
   }
-  return isWhole
-    ? { resolved: resolved + text.slice(end), parts, reasons, textWarnings }
-    : { resolved: null, parts: [], reasons, textWarnings };
+  return {
+    resolved: isWhole ? resolved + text.slice(end) : null,
+    parts: isWhole ? parts : [],
+    reasons,
+    textWarnings,
+  };
 }
 
 function createResolver(options: PlaceholderOptions): Resolver {

@@ -86,16 +86,7 @@ function createLocator(text: string): (path: ConfigPath, at: "name" | "value") =
 }
 
 function findLineStarts(text: string): readonly number[] {
-  const lineFeed = 10;
-  const carriageReturn = 13;
-  const starts = [0];
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (code === lineFeed || (code === carriageReturn && text.charCodeAt(index + 1) !== lineFeed)) {
-      starts.push(index + 1);
-    }
-  }
-  return starts;
+  return [0, ...Iterator.from(text.matchAll(/\r\n?|\n/g)).map(({ 0: end, index }) => index + end.length)];
 }
 
 /** Finds the last line that starts at or before an offset. */

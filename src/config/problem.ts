@@ -24,11 +24,9 @@ export interface Problem {
   readonly source?: Source;
 }
 
-export interface PlacedProblem {
+export interface PlacedProblem extends Pick<Problem, "message"> {
   /** As {@linkcode describePath} writes it. */
   readonly path: string;
-  /** The error and the accepted values, without a final period. */
-  readonly message: string;
   readonly hint: string | null;
   /** From 1. */
   readonly line: number;

@@ -4,7 +4,7 @@ import type * as config from "../domain/generated/config.ts";
 import type { CronTimes, MaintenanceWindow, Schedule } from "../domain/schedule.ts";
 import { hashHex } from "../shared/hash.ts";
 import { channelKey, withFilters, withoutFilters } from "./channel_uses.ts";
-import { type ConversionOptions, convertValue, resolvedName } from "./conversions.ts";
+import { type ConversionOptions, convertValue, resolvedName } from "./quantities.ts";
 import { type ConfigPath, quoteValue } from "./problem.ts";
 import type { CreateCronTimes } from "./schedules.ts";
 import { isObject, type Schema, type SchemaReader, type SchemaView, valueAt } from "./schema_view.ts";
@@ -92,14 +92,12 @@ export function resolveSummary(config: JsonObject, options: ResolveOptions): Sum
   const { reader, written, lacksAt } = options;
   const value = config[SUMMARY];
   const schema = reader.view(reader.root, config).keys.get(SUMMARY);
-  if (schema === undefined || !isObject(value)) return null;
-  const view = reader.view(schema, value);
-  const isLacking = [...view.keys.keys()].some((key) =>
+  const list = valueAt(written, [SUMMARY, NOTIFICATIONS]);
+  if (schema === undefined || !isObject(value) || !Array.isArray(list)) return null;
+  const isLacking = [...reader.view(schema, value).keys.keys()].some((key) =>
     key !== NOTIFICATIONS && (lacksAt?.([SUMMARY, key]) ?? []).length > 0
   );
-  const list = valueAt(written, [SUMMARY, NOTIFICATIONS]);
-  if (isLacking || !Array.isArray(list)) return null;
-  return new Resolver(config, options).resolveSummary(schema, { value, view, list });
+  return isLacking ? null : new Resolver(config, options).resolveSummary(schema, value, list);
 }
 
 const SUMMARY = "summary";
@@ -354,17 +352,12 @@ class Resolver {
     });
   }
 
-  resolveSummary(
-    schema: Schema,
-    { value, view, list }: {
-      readonly value: JsonObject;
-      readonly view: SchemaView;
-      readonly list: readonly JsonValue[];
-    },
-  ): SummarySettings | null {
+  /** `list` has its notifications as written. */
+  resolveSummary(schema: Schema, value: JsonObject, list: readonly JsonValue[]): SummarySettings | null {
     const { cron, timeZone, notifications, ...rest } = this.resolveValue(schema, value) as ResolvedSummary;
-    const setting = view.keys.get(NOTIFICATIONS);
-    const items = setting === undefined ? undefined : this.#options.reader.view(setting, undefined).items;
+    const { reader } = this.#options;
+    const setting = reader.view(schema, value).keys.get(NOTIFICATIONS);
+    const items = setting === undefined ? undefined : reader.view(setting, undefined).items;
     if (items === undefined) return null;
     const channels = this.#keysOf(notifications, list, { items, path: [SUMMARY, NOTIFICATIONS] });
     return {

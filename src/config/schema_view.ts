@@ -66,11 +66,9 @@ export interface SchemaReader {
 export function createSchemaReader(root: Schema): SchemaReader {
   const views = VIEWS.getOrInsertComputed(root, () => new WeakMap());
 
-  const view = (schema: Schema, value: JsonValue | undefined): SchemaView => {
-    const kept = views.getOrInsertComputed(schema, () => keepViews(schema, root));
-    return kept.only ??
-      kept.byKind.getOrInsertComputed(kindOf(value), (kind) => merge(collect(schema, kind, root)));
-  };
+  const view = (schema: Schema, value: JsonValue | undefined): SchemaView =>
+    views.getOrInsertComputed(schema, () => new Map())
+      .getOrInsertComputed(kindOf(value), (kind) => merge(collect(schema, kind, root)));
 
   const at = (config: JsonValue, path: ConfigPath): SchemaView | undefined => {
     let value: JsonValue | undefined = config;
@@ -89,20 +87,8 @@ export function createSchemaReader(root: Schema): SchemaReader {
   return { root, view, at };
 }
 
-/** By the root and the part of a schema. */
-const VIEWS = new WeakMap<Schema, WeakMap<Schema, KeptViews>>();
-
-interface KeptViews {
-  /** The view of a schema that has no branches. */
-  readonly only: SchemaView | null;
-  readonly byKind: Map<string, SchemaView>;
-}
-
-function keepViews(schema: Schema, root: Schema): KeptViews {
-  const parts = collect(schema, "", root);
-  const hasBranches = parts.some((part) => part.allOf?.some((branch) => branch.if !== undefined));
-  return { only: hasBranches ? null : merge(parts), byKind: new Map() };
-}
+/** By the root, the part of a schema, and the kind of a value. */
+const VIEWS = new WeakMap<Schema, WeakMap<Schema, Map<string, SchemaView>>>();
 
 export function valueAt(config: JsonValue, path: ConfigPath): JsonValue | undefined {
   let value: JsonValue | undefined = config;

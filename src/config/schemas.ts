@@ -101,46 +101,27 @@ export async function findStructureErrors(
 ): Promise<readonly StructureError[]> {
   const errors = errorsOf(validate, value, { base: [], max });
   if (!isObject(value)) return errors.slice(0, max);
-  const [ofChecks, ofChannels] = [new KindValidators(kinds.check), new KindValidators(kinds.channel)];
+  const loaded = new Map<Loaders[string], Validator>();
   const owners = [
-    ...membersOf(value["checks"]).map(([name]) => ({ path: ["checks", name], validators: ofChecks })),
-    ...channelsIn(value).map(({ path }) => ({ path, validators: ofChannels })),
+    ...membersOf(value["checks"]).map(([name]) => ({ path: ["checks", name], loaders: kinds.check })),
+    ...channelsIn(value).map(({ path }) => ({ path, loaders: kinds.channel })),
   ];
   const unknown = errors.filter(({ path }) => path.length === 0).map(({ name }) => name);
-  for (const { path, validators } of owners) {
+  for (const { path, loaders } of owners) {
     if (errors.length >= max) break;
     if (unknown.includes(String(path[0]))) continue;
     const owner = valueAt(value, path);
     const parameters = isObject(owner) ? owner["parameters"] : undefined;
     if (!isObject(owner) || !isObject(parameters)) continue;
+    const { kind } = owner;
+    const load = typeof kind === "string" && Object.hasOwn(loaders, kind) ? loaders[kind] : undefined;
+    if (load === undefined) continue;
     // A config may have 50,000 checks of a kind.
-    const validator = validators.find(owner["kind"]) ?? await validators.load(owner["kind"]);
-    if (validator !== null) {
-      errors.push(...errorsOf(validator, parameters, { base: [...path, "parameters"], max }));
-    }
+    const validator = loaded.get(load) ?? (await load()).default as Validator;
+    loaded.set(load, validator);
+    errors.push(...errorsOf(validator, parameters, { base: [...path, "parameters"], max }));
   }
   return errors.slice(0, max);
-}
-
-class KindValidators {
-  readonly #loaders: ReadonlyMap<JsonValue | undefined, Loaders[string]>;
-  readonly #loaded = new Map<JsonValue | undefined, Validator>();
-
-  constructor(loaders: Loaders) {
-    this.#loaders = new Map(Object.entries(loaders));
-  }
-
-  find(kind: JsonValue | undefined): Validator | null {
-    return this.#loaded.get(kind) ?? null;
-  }
-
-  async load(kind: JsonValue | undefined): Promise<Validator | null> {
-    const load = this.#loaders.get(kind);
-    if (load === undefined) return null;
-    const validator = (await load()).default as Validator;
-    this.#loaded.set(kind, validator);
-    return validator;
-  }
 }
 
 function errorsOf(

@@ -1,5 +1,5 @@
 import { lazily } from "../shared/lazily.ts";
-import { channelNames, checkNames, type ConfigFile } from "./config_file.ts";
+import { type ConfigFile, namesIn } from "./config_file.ts";
 import { createPlacer } from "./positions.ts";
 import {
   describePath,
@@ -16,7 +16,7 @@ export function createConfigPlacer(files: readonly ConfigFile[]): (problem: Prob
   const [main, ...others] = files;
   const owners = new Map<string, Source>();
   for (const file of others) {
-    for (const name of checkNames(file)) if (!owners.has(name)) owners.set(name, file.source);
+    for (const name of namesIn(file, "checks")) if (!owners.has(name)) owners.set(name, file.source);
   }
   const templates = new Map(files.flatMap((file) => [...file.templates]));
   const placers = new Map<Source, (problem: Problem) => PlacedProblem>();
@@ -77,36 +77,21 @@ export function findRepeatedNames(
   place: (problem: Problem) => PlacedProblem,
 ): readonly Problem[] {
   if (files.length < 2) return [];
-  return [
-    ...findRepeated("checks", files.map((file) => [file, checkNames(file)]), place),
-    ...findRepeated("channels", files.map((file) => [file, channelNames(file)]), place),
-  ];
-}
-
-function findRepeated(
-  key: string,
-  files: readonly (readonly [file: ConfigFile, names: readonly string[]])[],
-  place: (problem: Problem) => PlacedProblem,
-): readonly Problem[] {
-  const problems: Problem[] = [];
-  const first = new Map<string, Source>();
-  for (const [file, names] of files) {
-    for (const name of names) {
-      const source = first.get(name);
-      if (source === undefined) {
-        first.set(name, file.source);
-        continue;
-      }
-      const path = [key, name];
-      const { line, column } = place({ path, at: "name", source, message: "" });
-      problems.push({
-        path,
-        at: "name",
-        source: file.source,
-        message: `the name ${quoteValue(name)} is already defined in ${source.label}:${line}:${column}`,
-        hint: "rename or remove one of them",
-      });
-    }
-  }
-  return problems;
+  return (["checks", "channels"] as const).flatMap((key) => {
+    const first = new Map<string, Source>();
+    return files.flatMap((file) =>
+      namesIn(file, key).flatMap((name): readonly Problem[] => {
+        const source = first.getOrInsert(name, file.source);
+        if (source === file.source) return [];
+        const at = { path: [key, name], at: "name" } as const;
+        const { line, column } = place({ ...at, source, message: "" });
+        return [{
+          ...at,
+          source: file.source,
+          message: `the name ${quoteValue(name)} is already defined in ${source.label}:${line}:${column}`,
+          hint: "rename or remove one of them",
+        }];
+      })
+    );
+  });
 }

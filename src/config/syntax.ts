@@ -89,7 +89,7 @@ class Parser {
       return { value: this.#missingCommas.length > 0 ? undefined : value, problems };
     } catch (error) {
       if (!(error instanceof BrokenSyntax)) throw error;
-      if (looksLikeYaml(this.#text)) return { value: undefined, problems: [YAML_PROBLEM] };
+      if (YAML_START.test(this.#text)) return { value: undefined, problems: [YAML_PROBLEM] };
       return { value: undefined, problems: [...this.#missingCommas, ...this.#duplicates, error.problem] };
     }
   }
@@ -328,14 +328,12 @@ function hintForName(word: string): string | undefined {
   return word.length <= 40 && /^[\w$-]+$/.test(word) ? `write "${word}"` : hintForQuotes(word);
 }
 
-/** Comments and blank lines, then the start of a config, a directive, or a key of a mapping in block style. */
+/**
+ * YAML: comments and blank lines, then the start of a config, a directive, or a key of a mapping in block style. JSON
+ * whose braces are missing does not begin so.
+ */
 const YAML_START =
   /^\ufeff?(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:---\s|%YAML\s|[A-Za-z_$][\w$-]*[ \t]*:(?:[ \t]*(?:#[^\n]*)?\r?\n|[ \t]+[^\s{["]))/;
-
-/** Whether a text that is no JSON begins like YAML. An object whose braces are missing does not. */
-function looksLikeYaml(text: string): boolean {
-  return YAML_START.test(text);
-}
 
 /** Finds the first error in a string that ends but is not right; `raw` is with its quotes. */
 function explainString(

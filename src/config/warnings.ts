@@ -12,15 +12,6 @@ import { type Problem, quoteValue, type Source } from "./problem.ts";
 import { absolutePath } from "./source.ts";
 import { DAY_MS, HOUR_MS, SECOND_MS } from "../shared/time_units.ts";
 
-/** `listed` are the same checks with the entries of their lists as written. */
-export function findWarnings(
-  checks: readonly Check[],
-  listed: readonly Check[],
-  locate: (name: string, key: string) => SettingPlace,
-): readonly Problem[] {
-  return [...warnOfNothing(checks), ...warnOfSchedules(checks, listed, locate)];
-}
-
 type SettingPath = readonly [key: string, ...rest: readonly (string | number)[]];
 
 export interface SettingPlace {
@@ -28,18 +19,17 @@ export interface SettingPlace {
   readonly source: Source;
 }
 
-function warnOfNothing(checks: readonly Check[]): readonly Problem[] {
-  if (checks.some(({ active }) => active)) return [];
-  const message = checks.length === 0 ? "there are no checks" : "every check is inactive";
-  return [{ path: ["checks"], at: "name", message }];
-}
-
-function warnOfSchedules(
+/** `listed` are the same checks with the entries of their lists as written. */
+export function findWarnings(
   checks: readonly Check[],
   listed: readonly Check[],
   locate: (name: string, key: string) => SettingPlace,
 ): readonly Problem[] {
   const warnings: Problem[] = [];
+  if (!checks.some(({ active }) => active)) {
+    const message = checks.length === 0 ? "there are no checks" : "every check is inactive";
+    warnings.push({ path: ["checks"], at: "name", message });
+  }
   // A value of "defaults" gets one warning, not one for each check that uses it.
   const saidOfDefaults = new Map<Source, Set<string>>();
   const warn = (name: string, [key, ...rest]: SettingPath, message: string, hint?: string): void => {

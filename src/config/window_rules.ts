@@ -82,27 +82,41 @@ function validateWindow(written: JsonObject, place: Place): WindowFindings {
   const form = formOf(written);
   const misplaced = findMisplacedKeys(written, form, place.path);
   if (misplaced.length > 0) return { problems: misplaced, warnings: [] };
-  const problems = [...daysProblems(place), ...RULES_BY_FORM[form.name].problems(place)];
-  return { problems, warnings: problems.length > 0 ? [] : RULES_BY_FORM[form.name].warnings(place) };
+  const problems = [...daysProblems(place), ...form.problems(place)];
+  return { problems, warnings: problems.length > 0 ? [] : form.warnings(place) };
 }
 
-type FormName = "calendar" | "once" | "cron";
-
 interface WindowForm {
-  readonly name: FormName;
   readonly key: string;
   readonly required: readonly string[];
   readonly others: readonly string[];
+  readonly problems: Rule;
+  readonly warnings: Rule;
 }
 
+type Rule = (place: Place) => readonly Problem[];
+
 const CALENDAR: WindowForm = {
-  name: "calendar",
   key: "to",
   required: ["from", "to"],
   others: ["days", "days_of_month", "months"],
+  problems: calendarProblems,
+  warnings: calendarWarnings,
 };
-const ONCE: WindowForm = { name: "once", key: "until", required: ["from", "until"], others: [] };
-const CRON: WindowForm = { name: "cron", key: "cron", required: ["cron", "duration"], others: [] };
+const ONCE: WindowForm = {
+  key: "until",
+  required: ["from", "until"],
+  others: [],
+  problems: onceProblems,
+  warnings: onceWarnings,
+};
+const CRON: WindowForm = {
+  key: "cron",
+  required: ["cron", "duration"],
+  others: [],
+  problems: () => [],
+  warnings: cronWarnings,
+};
 const KEYS = new Set([CALENDAR, ONCE, CRON].flatMap(({ required, others }) => [...required, ...others]));
 
 function formOf(window: JsonObject): WindowForm {
@@ -164,14 +178,6 @@ function daysProblems(place: Place): readonly Problem[] {
 }
 
 const DAYS_FORMS = 'from the end -1 to -31, or a range such as "1:7" or "-7:-1"';
-
-type Rule = (place: Place) => readonly Problem[];
-
-const RULES_BY_FORM: Readonly<Record<FormName, { readonly problems: Rule; readonly warnings: Rule }>> = {
-  calendar: { problems: calendarProblems, warnings: calendarWarnings },
-  once: { problems: onceProblems, warnings: onceWarnings },
-  cron: { problems: () => [], warnings: cronWarnings },
-};
 
 /** A window from a time to the same time would last a whole day, which is more likely a slip. */
 function calendarProblems(place: Place): readonly Problem[] {

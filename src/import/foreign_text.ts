@@ -2,7 +2,7 @@ import { positionOf } from "../config/positions.ts";
 import { ConfigError, countErrors, PROBLEMS_MAX } from "../config/problem.ts";
 import { describeFileError, messageOf } from "../shared/describe_error.ts";
 import { oneLine } from "../shared/text.ts";
-import { findMatches } from "../config/glob.ts";
+import { findMatches } from "../config/config_file.ts";
 import { absolutePath } from "../config/source.ts";
 import type { Files } from "../domain/system.ts";
 import { readRegularFile } from "../shared/regular_file.ts";

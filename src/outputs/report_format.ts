@@ -1,6 +1,5 @@
 /** Reports of agents as JSON: what `schemas/report.schema.json` describes. */
 import type { Awaited } from "../domain/check.ts";
-import type { Condition } from "../domain/condition.ts";
 import {
   type ReportBatch,
   REPORTED_BYTES_MAX,
@@ -10,14 +9,9 @@ import {
 import { truncateBytes } from "../shared/text.ts";
 import { DAY_MS } from "../shared/time_units.ts";
 
-interface WrittenResult {
-  readonly sequence: number;
-  readonly check: string;
-  readonly condition: Condition;
-  readonly output: string;
-  readonly detail: string;
+interface WrittenResult
+  extends Pick<ReportedResult, "sequence" | "check" | "condition" | "output" | "detail" | "metrics"> {
   readonly performance_data: string;
-  readonly metrics: Readonly<Record<string, number>>;
   readonly duration_ms: number;
   readonly late_ms: number | null;
   readonly age_ms: number;

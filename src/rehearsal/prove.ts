@@ -4,7 +4,7 @@ import type { Condition } from "../domain/condition.ts";
 import { runCheck, type RunOptions, withoutSecrets } from "../scheduler/run_checks.ts";
 import { type Fault, faultsOf } from "./faults.ts";
 import { playTape, recordWorld, type Tape } from "./tape.ts";
-import { VirtualClock } from "./virtual_clock.ts";
+import { VirtualClock } from "./rehearsal_world.ts";
 
 export interface ProveOptions
   extends Pick<RunOptions, "system" | "jobs" | "memoryOf" | "directory" | "timeZone" | "redact" | "signal"> {

@@ -14,7 +14,7 @@ import type { System } from "../domain/system.ts";
 import { hostAndPort, NET_ALL } from "../domain/runtime_permissions.ts";
 import { assumedAttributes, type ConfiguredAttributes } from "../scheduler/attributes.ts";
 import { valuesOf } from "../state/metric_sums.ts";
-import { createRehearsalStore } from "./rehearsal_store.ts";
+import { createRehearsalStore, rehearsedMachine, VirtualClock } from "./rehearsal_world.ts";
 import { clockText, describeMessage, splitTime } from "./scenario_text.ts";
 import { RehearsedService, type RehearsedServiceOptions } from "./rehearsed_service.ts";
 import {
@@ -26,7 +26,6 @@ import {
   type ScriptedAction,
   type ScriptedResult,
 } from "./scenario.ts";
-import { VirtualClock } from "./virtual_clock.ts";
 import type { ListElement } from "../config/add_entries.ts";
 import { MINUTE_MS } from "../shared/time_units.ts";
 
@@ -80,15 +79,8 @@ export async function rehearse(scenario: Scenario, options: RehearseOptions): Pr
   const sent = new Map<string, SentMessage[]>();
   const causes = new Set<string>();
   const clock = new VirtualClock(scenario.startMs, () => options.system.settle());
-  let ids = 0;
-  const system = {
-    ...options.system,
-    clock,
-    random: () => 0.5,
-    randomId: () => `r${++ids}`,
-    hostName: () => "rehearsal",
-    timeZone: () => scenario.timeZone,
-  };
+  const machine = rehearsedMachine(options.system, clock, "rehearsal");
+  const system = { ...machine, timeZone: () => scenario.timeZone };
   await play(scenario, {
     ...options,
     system,

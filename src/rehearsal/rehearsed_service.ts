@@ -38,7 +38,7 @@ import {
   type RunSpan,
   type SkippedRuns,
 } from "./skipped_runs.ts";
-import type { VirtualClock } from "./virtual_clock.ts";
+import type { VirtualClock } from "./rehearsal_world.ts";
 
 export interface RehearsedServiceOptions {
   readonly config: NotifyingConfig;
@@ -247,10 +247,10 @@ export class RehearsedService {
 
   /** Follows what an administrator has changed in the store. */
   async acted(): Promise<void> {
-    this.#silences = await this.#options.store.silences(this.#options.system.clock.wallMs());
+    this.#silences = await this.#options.store.silences(this.#nowMs);
     for (const slot of this.#slots.values()) this.#wake(slot);
     await this.#engine.refresh();
-    this.#reviewSoon(this.#options.system.clock.wallMs() - 1);
+    this.#reviewSoon(this.#nowMs - 1);
   }
 
   /** Ends it as a service ends that is stopped: it tries to send what is pending, and no more. */
@@ -293,11 +293,12 @@ export class RehearsedService {
   #catchUp(slot: Slot, order = -1): void {
     const { check, skippedFromMs } = slot;
     if (skippedFromMs === null) return;
-    const nowMs = this.#options.system.clock.wallMs();
-    const record = this.#repository.recordOf(check.name, nowMs);
-    const isIncluded = slot.order < order;
+    const record = this.#recordOf(check.name);
     const { condition: state } = record;
-    const skipped = this.#runsBefore(slot, state, { fromMs: skippedFromMs, beforeMs: nowMs, isIncluded });
+    const skipped = this.#runsBefore(slot, state, {
+      ...{ fromMs: skippedFromMs, beforeMs: this.#nowMs },
+      isIncluded: slot.order < order,
+    });
     if (skipped.count === 0) return;
     slot.skippedFromMs = skipped.nextMs;
     const { lastMs } = skipped;
@@ -333,7 +334,7 @@ export class RehearsedService {
   #request(slot: Slot | undefined, order?: number): void {
     if (slot === undefined || slot.recorded !== null) return;
     this.#wake(slot, order);
-    this.#plan(slot, this.#options.system.clock.wallMs());
+    this.#plan(slot, this.#nowMs);
   }
 
   get #hasReviews(): boolean {
@@ -341,15 +342,15 @@ export class RehearsedService {
   }
 
   /** Decides again at the next time at which a scheduler does; runs come after it, all else before it. */
-  #reviewSoon(fromMs = this.#options.system.clock.wallMs()): void {
+  #reviewSoon(fromMs = this.#nowMs): void {
     if (this.#hasReviews) return;
     const rounds = Math.floor((fromMs - this.#startMs) / REVIEW_EVERY_MS) + 1;
     this.#reviewAtMs = Math.min(this.#reviewAtMs, this.#startMs + rounds * REVIEW_EVERY_MS);
   }
 
   async #review(): Promise<void> {
-    const { skips = true, system: { clock } } = this.#options;
-    const nowMs = clock.wallMs();
+    const { skips = true } = this.#options;
+    const nowMs = this.#nowMs;
     this.#reviewAtMs = Infinity;
     this.#readFailing();
     await this.#suppressed.review();
@@ -363,13 +364,12 @@ export class RehearsedService {
 
   /** Notes when the time alone may change what is due of a check. */
   #decideLater(slot: Slot): void {
-    const nowMs = this.#options.system.clock.wallMs();
-    const { condition } = this.#repository.recordOf(slot.check.name, nowMs);
+    const { condition } = this.#recordOf(slot.check.name);
     const isFailing = hasProblem(condition);
     if (isFailing) this.#failing.add(slot);
     else this.#failing.delete(slot);
     slot.decidesAgainMs = isFailing
-      ? decidesAgainMs(slot.check, condition, { silences: this.#silences, nowMs })
+      ? decidesAgainMs(slot.check, condition, { silences: this.#silences, nowMs: this.#nowMs })
       : Infinity;
     if (slot.decidesAgainMs < Infinity) this.#reviewSoon(slot.decidesAgainMs - 1);
   }
@@ -383,10 +383,10 @@ export class RehearsedService {
   }
 
   async #run({ slot, order, atMs: plannedMs }: Plan): Promise<void> {
-    const { system: { clock }, resultOf } = this.#options;
+    const { resultOf } = this.#options;
     const { check, recorded } = slot;
     const { name } = check;
-    const nowMs = clock.wallMs();
+    const nowMs = this.#nowMs;
     this.#catchUp(slot);
     slot.skippedFromMs = null;
     for (const read of slot.reads) this.#readAt(read, order);
@@ -399,7 +399,7 @@ export class RehearsedService {
     const observed = this.#hasReviews
       ? { ...resultOf(check, nowMs), ...result !== null && { recoveredAtMs: result.recoveredAtMs } }
       : result ?? resultOf(check, nowMs);
-    const before = this.#repository.recordOf(name, nowMs);
+    const before = this.#recordOf(name);
     if (observed.condition !== "ok" || hasProblem(before.condition)) await this.#engine.refresh();
     const knownBefore = conditionOf(check, before, nowMs);
     const { observedAtMs, confirmed } = before.condition;
@@ -440,24 +440,25 @@ export class RehearsedService {
         this.#wake(this.#slots.get(name), slot.order);
       }
     }
-    const nowMs = this.#options.system.clock.wallMs();
-    for (const name of this.#engine.othersToRun(before, entry, nowMs)) this.#request(this.#slots.get(name));
+    for (const name of this.#engine.othersToRun(before, entry, this.#nowMs)) {
+      this.#request(this.#slots.get(name));
+    }
   }
 
   /** Leaves out the runs from now on that change nothing. */
   #skip(slot: Slot, entry: Decided): void {
-    const { skips = true, nextChangeMs, system: { clock } } = this.#options;
+    const { skips = true, nextChangeMs } = this.#options;
     const { check } = slot;
-    const nowMs = clock.wallMs();
+    const nowMs = this.#nowMs;
     const fromMs = slot.plan?.atMs ?? nowMs;
     // It was requested meanwhile.
     if (!skips || fromMs <= nowMs) return;
     const { condition } = entry.record;
     const beganMs = condition.problemBeganAtMs ?? -Infinity;
     // The next run of a check that it depends on may end the suppression.
-    if (
-      slot.reads.some((name) => this.#slots.has(name) && (this.#observedAtMs(name) ?? -Infinity) < beganMs)
-    ) return;
+    const isAwaited = (name: string): boolean =>
+      this.#slots.has(name) && (this.#recordOf(name).condition.observedAtMs ?? -Infinity) < beganMs;
+    if (slot.reads.some(isAwaited)) return;
     if (combinedChecks(check).some((name) => this.#conditionOf(name)?.state !== "current")) return;
     const untilMs = Math.min(
       quietUntilMs(check, entry, { silences: this.#silences, nowMs }),
@@ -479,9 +480,12 @@ export class RehearsedService {
     if (slot !== undefined) this.#catchUp(slot, order);
   }
 
-  /** When a check ran last; `null`: never. */
-  #observedAtMs(name: string): number | null {
-    return this.#repository.recordOf(name, this.#options.system.clock.wallMs()).condition.observedAtMs;
+  get #nowMs(): number {
+    return this.#options.system.clock.wallMs();
+  }
+
+  #recordOf(name: string): CheckRecord {
+    return this.#repository.recordOf(name, this.#nowMs);
   }
 
   async #observeGroup(check: Check): Promise<CheckResult> {
@@ -495,8 +499,7 @@ export class RehearsedService {
 
   #conditionOf(name: string): KnownCondition | null {
     const check = this.#slots.get(name)?.check;
-    const nowMs = this.#options.system.clock.wallMs();
-    return check === undefined ? null : conditionOf(check, this.#repository.recordOf(name, nowMs), nowMs);
+    return check === undefined ? null : conditionOf(check, this.#recordOf(name), this.#nowMs);
   }
 
   /** Runs the groups that combine a check; if its condition is known again, once those of all their checks are. */
@@ -515,8 +518,8 @@ export class RehearsedService {
   /** Lets an action succeed at once, whatever comes of it, and runs the check once it may have helped. */
   #act(slot: Slot, begun: ActionRun): void {
     const { clock } = this.#options.system;
-    const record = this.#repository.recordOf(slot.check.name, clock.wallMs());
-    const ended: ActionRun = { ...begun, endedAtMs: clock.wallMs(), outcome: "succeeded" };
+    const record = this.#recordOf(slot.check.name);
+    const ended: ActionRun = { ...begun, endedAtMs: this.#nowMs, outcome: "succeeded" };
     this.#repository.keep(bareUpdate({ ...record, condition: withEndedAction(record.condition, ended) }));
     clock.after(slot.check.action?.settleMs ?? 0, () => this.#request(slot));
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
-import { findMatches } from "../../src/config/glob.ts";
+import { findMatches } from "../../src/config/config_file.ts";
 import { createConfigSystem } from "../../testing/config_system.ts";
 
 async function matchesOf(pattern: string, names: readonly string[]): Promise<readonly string[]> {

@@ -22,7 +22,7 @@ import { createRandom, type Random } from "../../testing/random.ts";
 import { campaign, testSeed } from "../../testing/seed.ts";
 import { endMaintenance, silenceOf } from "../state/records.ts";
 import { testCheck } from "../support/checks.ts";
-import { createRehearsalStore } from "../../src/rehearsal/rehearsal_store.ts";
+import { createRehearsalStore } from "../../src/rehearsal/rehearsal_world.ts";
 import { openFaultyStore } from "../support/faulty_store.ts";
 import { configOf, type Desk, openDesk, START } from "./desk.ts";
 

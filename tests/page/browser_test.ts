@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Check } from "../../src/domain/check.ts";
 import { CHECK_SCRIPT } from "../../src/outputs/http_endpoint/check_script.ts";
-import { LIVE_SCRIPT } from "../../src/outputs/html_report/page_scripts.ts";
+import { LIVE_SCRIPT } from "../../src/outputs/html_report/page_assets.ts";
 import type { PageFacts } from "../../src/outputs/html_report/snapshot.ts";
 import { truncate } from "../../src/shared/text.ts";
 import { findFaults } from "./axe.ts";

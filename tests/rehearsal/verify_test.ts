@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Condition, NotificationEvent } from "../../src/domain/condition.ts";
 import type { LoggedDelivery, QueuedNotification } from "../../src/domain/outbox.ts";
 import { isExcluded } from "../../src/engine/channel_filters.ts";
-import { differencesFromSent } from "../../src/rehearsal/verify.ts";
+import { differencesFromSent } from "../../src/rehearsal/replay.ts";
 import { deliveryOf, notificationOf, NOW_MS, queuedOf } from "../state/records.ts";
 import { testTable } from "../support/rows.ts";
 

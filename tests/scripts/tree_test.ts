@@ -52,7 +52,7 @@ Deno.test("runtime.ts alone uses the runtime's timers", () => {
   );
   // The page scripts run in browsers.
   assert.deepEqual(users, [
-    "src/outputs/html_report/page_scripts.ts",
+    "src/outputs/html_report/page_assets.ts",
     "src/system/runtime.ts",
   ]);
 });

@@ -18,8 +18,12 @@ import type { LoadedConfig } from "../../config/load.ts";
 import { dependencyNames } from "../../domain/check.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";
 import { isExcluded } from "../../engine/channel_filters.ts";
-import { replay } from "../../rehearsal/replay.ts";
-import { acceptedIn, differencesFromSent, type VerifiedNotification } from "../../rehearsal/verify.ts";
+import {
+  acceptedIn,
+  differencesFromSent,
+  replay,
+  type VerifiedNotification,
+} from "../../rehearsal/replay.ts";
 
 export const replayCommand: Command = {
   name: "replay",

@@ -24,7 +24,7 @@ import { toNotifyingConfig } from "../../engine/configured_channels.ts";
 import { Engine } from "../../engine/engine.ts";
 import { BATCHING_DELAY_MS, startSender } from "../../engine/sender.ts";
 import { UNTIL_OK_MS_MAX } from "../../engine/silences.ts";
-import { VirtualClock } from "../../rehearsal/virtual_clock.ts";
+import { VirtualClock } from "../../rehearsal/rehearsal_world.ts";
 import { nextRunAfter } from "../../scheduler/next_run.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../shared/time_units.ts";
 import { openStateRepository } from "../../state/state_repository.ts";

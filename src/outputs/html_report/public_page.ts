@@ -9,7 +9,7 @@ import { exactDuration } from "../../domain/duration.ts";
 import { percent } from "../../state/availability.ts";
 import { truncate } from "../../shared/text.ts";
 import { createPlainTime, type Markup, markup, type TimeText, toTimeText } from "../markup.ts";
-import { FILE_SCRIPT } from "./page_scripts.ts";
+import { FILE_SCRIPT } from "./page_assets.ts";
 import { TEXT_MAX } from "./render_check.ts";
 import { describeZone, heading, renderAnnouncements, renderHead, validUntilMs } from "./render_header.ts";
 import { renderBars, STROKE_CLASSES } from "./strips.ts";
@@ -115,7 +115,9 @@ export function publicPage(snapshot: ReportSnapshot): PublicPage {
 function toService(status: PageCheck): PublicService {
   const { check: { title, name }, days, spans } = status;
   const span = spans.at(-1);
-  const state = stateOf(status);
+  const state = status.maintenance !== null && status.notRunning === null
+    ? "maintenance"
+    : STATES[status.condition];
   const hasProblem = state === "degraded" || state === "outage";
   return {
     title: title === undefined || title.trim() === "" ? name : title,
@@ -133,11 +135,6 @@ function toService(status: PageCheck): PublicService {
     })),
     share: span === undefined || span.observedMs < DAY_MS ? null : span.shares?.ok ?? null,
   };
-}
-
-function stateOf({ maintenance, condition, notRunning }: PageCheck): ServiceState {
-  if (maintenance !== null && notRunning === null) return "maintenance";
-  return STATES[condition];
 }
 
 const STATES: Readonly<Record<ShownCondition, ServiceState>> = {

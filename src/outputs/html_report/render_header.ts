@@ -11,8 +11,7 @@ import { describeFoundCause } from "../present_causes.ts";
 import { headingOf, renderFilterLink, TEXT_MAX } from "./render_check.ts";
 import { STROKE_CLASSES } from "./strips.ts";
 import { DAYS_SHOWN, isUnconfirmed, notOk, type PageCheck, type ReportSnapshot } from "./snapshot.ts";
-import { FILE_SCRIPT_SOURCE, OLD_CLASS, OLD_ICON } from "./page_scripts.ts";
-import { STYLE } from "./style.ts";
+import { FILE_SCRIPT_SOURCE, OLD_CLASS, OLD_ICON, STYLE } from "./page_assets.ts";
 
 export function countText(number: number): string {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
@@ -302,7 +301,7 @@ ${renderRefresh(head)}`;
 }
 
 export function headOf(snapshot: ReportSnapshot): PageHead {
-  const { checks, isOfOneCheck } = snapshot;
+  const { checks, isOfOneCheck, text, hostName } = snapshot;
   const highest = SHOWN_CONDITIONS.findLast((condition) =>
     checks.some((status) => status.condition === condition)
   );
@@ -311,13 +310,9 @@ export function headOf(snapshot: ReportSnapshot): PageHead {
   const title = [
     ...others === null ? [] : [isOfOneCheck === true ? highest : `${others.count} ${others.word}`],
     ...subject === undefined ? [] : [subject],
-    pageTitle(snapshot),
+    text?.title ?? (hostName === "" ? "monitor" : `monitor on ${hostName}`),
   ].join(": ");
   return { ...snapshot, title, condition: highest ?? "unknown" };
-}
-
-function pageTitle({ text, hostName }: ReportSnapshot): string {
-  return text?.title ?? (hostName === "" ? "monitor" : `monitor on ${hostName}`);
 }
 
 /** Returns the content security policy of the page. The endpoint sends the same as a header. */

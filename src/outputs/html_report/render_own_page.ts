@@ -49,7 +49,8 @@ function renderCharts({ snapshot: { own, nowMs, timeZone }, plainTime }: ItemOpt
 
 /** Renders a chart of each measured value; each point is the percentiles of an hour, its lowest and its highest value. */
 function renderMeasured({ snapshot: { own, nowMs, timeZone }, plainTime }: ItemOptions): Markup {
-  const axis = { nowMs, timeZone, plainTime, stepMs: HOUR_MS, words: [5, 10], write: numberText } as const;
+  const write = (value: number): string => String(Number(value.toPrecision(4)));
+  const axis = { nowMs, timeZone, plainTime, stepMs: HOUR_MS, words: [5, 10], write } as const;
   const charts = (own?.measured ?? []).map(([name, hours]) => {
     const range = (["min", "max"] as const)
       .map((line) => ({ name: line, values: hours.map((hour) => hour?.[line] ?? null) }));
@@ -62,10 +63,6 @@ function renderMeasured({ snapshot: { own, nowMs, timeZone }, plainTime }: ItemO
 function chartSection(id: string, title: string, charts: readonly Markup[]): Markup {
   const shown = charts.filter(({ isEmpty }) => !isEmpty);
   return section(id, title, shown.length === 0 ? markup`` : markup`<div class=charts>${shown}</div>`);
-}
-
-function numberText(value: number): string {
-  return String(Number(value.toPrecision(4)));
 }
 
 interface Line {

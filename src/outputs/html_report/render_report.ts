@@ -1,5 +1,5 @@
 /**
- * The page: one HTML file without external resources. Its script shows that it is out of date (`page_scripts.ts`); that of
+ * The page: one HTML file without external resources. Its script shows that it is out of date (`page_assets.ts`); that of
  * a live page also reloads it. Pure:
  * it turns a snapshot into pieces of text, a few milliseconds of work each.
  */
@@ -13,7 +13,7 @@ import { truncate } from "../../shared/text.ts";
 import { createPlainTime, type Markup, markup, type PlainTime, toTimeText } from "../markup.ts";
 import { isShown, type ItemOptions, renderRow, type Room, TEXT_MAX } from "./render_check.ts";
 import { renderOwnPage, renderTimeline } from "./render_own_page.ts";
-import { FILE_SCRIPT } from "./page_scripts.ts";
+import { FILE_SCRIPT } from "./page_assets.ts";
 import { NO_FILTER, ORDERS } from "./page_filter.ts";
 import {
   DAYS_SHOWN,

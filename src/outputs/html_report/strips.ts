@@ -10,7 +10,7 @@ import { DAY_MS, durationText, HOUR_MS } from "../../shared/time_units.ts";
 import { RECENT_RUNS_MAX } from "../../state/retention.ts";
 import { DAYS_SHOWN, HOURS_SHOWN, type PageCheck, type PageDay, type PageSlot } from "./snapshot.ts";
 
-/** Heights in the picture's units; `style.ts` gives the strokes of the strips their height. */
+/** Heights in the picture's units; `page_assets.ts` gives the strokes of the strips their height. */
 const LINE_TOP = 1;
 const LINE_BOTTOM = 17;
 const MIDDLES = { days: 24, hours: 37, runs: 50 } as const;

@@ -29,7 +29,7 @@ import {
   type PageSlot,
   type ReportSnapshot,
 } from "./snapshot.ts";
-import { firstHourMs, pageScale } from "./strips.ts";
+import { pageScale } from "./strips.ts";
 import { type Percentiles, percentilesOf } from "../../shared/histograms.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 
@@ -188,16 +188,19 @@ const HOURS_OF_CHART = 7 * 24;
 
 async function gatherOwn(name: string, store: Store | null, nowMs: number) {
   const names = [name];
+  const hour = { slotMs: HOUR_MS, count: HOURS_OF_CHART, nowMs };
+  const day = { slotMs: DAY_MS, count: DAYS_SHOWN, nowMs };
   const untilMs = (Math.floor(nowMs / HOUR_MS) + 1) * HOUR_MS;
   const sinceMs = untilMs - HOURS_OF_CHART * HOUR_MS;
-  const untilDayMs = (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS;
-  const sinceDayMs = untilDayMs - DAYS_SHOWN * DAY_MS;
+  const sinceDayMs = (Math.floor(nowMs / DAY_MS) + 1 - DAYS_SHOWN) * DAY_MS;
   const hours = await store?.rollupSums(names, { sinceMs, untilMs, each: "hour" }) ?? [];
   const days = await store?.rollupSums(names, { sinceMs: sinceDayMs, untilMs: nowMs, each: "day" }) ?? [];
+  const toPercentiles = (sum: RollupSum | undefined): Percentiles | null =>
+    sum === undefined ? null : percentilesOf(sum);
   return {
-    measured: measuredOf(await store?.metricHours(names, { sinceMs, untilMs }) ?? [], sinceMs),
-    hours: percentilesBy(hours, { sinceMs, stepMs: HOUR_MS, count: HOURS_OF_CHART }),
-    days: percentilesBy(days, { sinceMs: sinceDayMs, stepMs: DAY_MS, count: DAYS_SHOWN }),
+    measured: measuredOf(lastSlots(await store?.metricHours(names, { sinceMs, untilMs }) ?? [], hour)),
+    hours: lastSlots(hours, hour).map(toPercentiles),
+    days: lastSlots(days, day).map(toPercentiles),
     deliveries: await store?.deliveries({ checks: names, sinceMs: 0, untilMs: nowMs }) ?? [],
     actions: await store?.actions(name) ?? [],
   };
@@ -205,30 +208,26 @@ async function gatherOwn(name: string, store: Store | null, nowMs: number) {
 
 /** Returns the measured values of each hour of the charts, in the order of their names in the last hour. */
 function measuredOf(
-  hours: readonly NamedMetricHour[],
-  sinceMs: number,
+  hours: readonly (NamedMetricHour | undefined)[],
 ): NonNullable<ReportSnapshot["own"]>["measured"] {
-  const newestFirst = hours.toSorted((one, other) => other.startMs - one.startMs);
-  const byStart = new Map(hours.map(({ startMs, sums }) => [startMs, sums]));
-  const names = new Set(newestFirst.flatMap(({ sums }) => Object.keys(sums)));
+  const names = new Set(hours.toReversed().flatMap((hour) => Object.keys(hour?.sums ?? {})));
   return [...names].slice(0, MEASURED_MAX).map((name) => [
     name,
-    Array.from(
-      { length: HOURS_OF_CHART },
-      (_, hour) => {
-        const sum = byStart.get(sinceMs + hour * HOUR_MS)?.[name];
-        return sum === undefined ? null : measuredIn(sum);
-      },
-    ),
+    hours.map((hour) => {
+      const sum = hour?.sums[name];
+      return sum === undefined ? null : measuredIn(sum);
+    }),
   ]);
 }
 
-function percentilesBy(
-  sums: readonly RollupSum[],
-  { sinceMs, stepMs, count }: Readonly<Record<"sinceMs" | "stepMs" | "count", number>>,
-): readonly (Percentiles | null)[] {
-  const byStart = new Map(sums.map((sum) => [sum.startMs, percentilesOf(sum)]));
-  return Array.from({ length: count }, (_, index) => byStart.get(sinceMs + index * stepMs) ?? null);
+/** Returns what is known of each of the last hours or days, the present one last; `undefined`: nothing. */
+function lastSlots<Known extends { readonly startMs: number }>(
+  known: readonly Known[],
+  { slotMs, count, nowMs }: Readonly<Record<"slotMs" | "count" | "nowMs", number>>,
+): readonly (Known | undefined)[] {
+  const bySlot = new Map(known.map((one) => [Math.floor(one.startMs / slotMs), one]));
+  const first = Math.floor(nowMs / slotMs) - count + 1;
+  return Array.from({ length: count }, (_, index) => bySlot.get(first + index));
 }
 
 async function keptRecords(store: Store | null): Promise<(name: string) => CheckRecord | null> {
@@ -262,7 +261,10 @@ async function readHistories(
   for (const status of statuses) {
     const { check, record } = status;
     const own = sumsOfSpans.map((sums) => sums.get(check.name) ?? []);
-    const hours = isDetailed ? toHours(own[0] ?? [], nowMs) : [];
+    const hours = isDetailed
+      ? lastSlots(own[0] ?? [], { slotMs: HOUR_MS, count: HOURS_SHOWN, nowMs }).map(toSlot)
+      : [];
+    const days = lastSlots(own.at(-1) ?? [], { slotMs: DAY_MS, count: DAYS_SHOWN, nowMs }).map(toDay);
     found.push([status, {
       isDetailed,
       spans: spans.map(({ label, days }, index) => ({
@@ -271,7 +273,7 @@ async function readHistories(
         ...addUp(own[index] ?? [], asObserved(check, record, notRunning?.sinceMs ?? null), nowMs),
       })),
       hours: withPresent(hours, { status, slotMs: HOUR_MS, nowMs }),
-      days: withPresent(toDays(own.at(-1) ?? [], nowMs), { status, slotMs: DAY_MS, nowMs }),
+      days: withPresent(days, { status, slotMs: DAY_MS, nowMs }),
       recent: recent.get(check.name) ?? [],
       changes: isDetailed ? await store?.changes(check.name, { sinceMs: 0, limit }) ?? [] : [],
     }]);
@@ -305,19 +307,8 @@ function addUp(
   };
 }
 
-function toHours(sums: readonly RollupSum[], nowMs: number): readonly PageSlot[] {
-  const byStart = new Map(sums.map((sum) => [sum.startMs, sum]));
-  const firstMs = firstHourMs(nowMs);
-  return Array.from({ length: HOURS_SHOWN }, (_, index) => toSlot(byStart.get(firstMs + index * HOUR_MS)));
-}
-
-function toDays(sums: readonly RollupSum[], nowMs: number): readonly PageDay[] {
-  const byDay = new Map(sums.map((sum) => [Math.floor(sum.startMs / DAY_MS), sum]));
-  const today = Math.floor(nowMs / DAY_MS);
-  return Array.from({ length: DAYS_SHOWN }, (_, index) => {
-    const sum = byDay.get(today - DAYS_SHOWN + 1 + index);
-    return { ...toSlot(sum), durationP95Ms: sum === undefined ? null : percentilesOf(sum)?.p95 ?? null };
-  });
+function toDay(sum: RollupSum | undefined): PageDay {
+  return { ...toSlot(sum), durationP95Ms: sum === undefined ? null : percentilesOf(sum)?.p95 ?? null };
 }
 
 function toSlot(sum: RollupSum | undefined): PageSlot {

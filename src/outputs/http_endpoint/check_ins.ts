@@ -149,6 +149,16 @@ export function respondText(
   return respond(status, `${text}\n`, { "content-type": "text/plain; charset=utf-8", ...headers });
 }
 
+/** Reads a text of at most some bytes. Without a length, it may have no end: browsers and agents send the length. */
+export async function readBody(
+  request: IncomingRequest,
+  bytesMax: number,
+): Promise<string | ServerResponse> {
+  const length = Number(request.header("content-length") ?? NaN);
+  if (!(length <= bytesMax)) return respondText(413, `expected content-length of at most ${bytesMax} bytes`);
+  return new TextDecoder().decode(await request.readTail(bytesMax));
+}
+
 /** The access of a request: everything, the same with forms, or the public checks without their outputs. */
 export type Access = "full" | "signed_in" | "public";
 

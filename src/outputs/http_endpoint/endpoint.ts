@@ -27,8 +27,8 @@ import { SIGN_OUT } from "../html_report/render_actions.ts";
 import type { PageForms } from "../html_report/snapshot.ts";
 import { AttemptLimits, isOwnForm, PageHoles, readForm, type Session } from "./sessions.ts";
 import { takeAction } from "./page_actions.ts";
-import { decodeName, pageOf, SignIn, type SignInConfig } from "./sign_in.ts";
-import { LIVE_SCRIPT } from "../html_report/page_scripts.ts";
+import { decodeName, pageOf, SignIn } from "./sign_in.ts";
+import { LIVE_SCRIPT } from "../html_report/page_assets.ts";
 import { type EndpointConfig, type EndpointSources, Views } from "./views.ts";
 import { type Render, RenderCache, type RenderedPart, TooManyTextsError } from "./render_cache.ts";
 
@@ -50,7 +50,7 @@ export class Endpoint {
   private constructor(sources: EndpointSources, adopted: Adopted, holes: PageHoles) {
     this.#sources = sources;
     this.#cache = new RenderCache(sources.system.clock);
-    this.#signIn = new SignIn(signInOf(adopted), sources);
+    this.#signIn = new SignIn(adopted, sources);
     this.#holes = holes;
     this.#wrongKeys = new AttemptLimits(sources.system.clock);
     this.#adopted = adopted;
@@ -71,7 +71,7 @@ export class Endpoint {
     // The old address may be open to others only because of the old token.
     if (isMoved) await this.end();
     this.#adopted = adopted;
-    this.#signIn.adopt(signInOf(adopted));
+    this.#signIn.adopt(adopted);
     this.#cache.clear();
     if (isMoved) await this.#listen();
   }
@@ -207,15 +207,12 @@ export class Endpoint {
   }
 
   async #checkIn(request: IncomingRequest, words: readonly string[]): Promise<ServerResponse> {
-    const { system, log, repository, hasState, scheduler } = this.#sources;
+    const { repository, hasState, scheduler } = this.#sources;
     const { targets, config: { redact } } = this.#adopted;
     const store = hasState ? repository.store : null;
     return await handleCheckIn(request, words, {
-      system,
-      log,
-      store,
-      targets,
-      redact,
+      ...this.#sources,
+      ...{ store, targets, redact },
       // With a shared state, the next heartbeat has it.
       onEnded: (check) => {
         if (store !== null && !isShared(store)) scheduler.request(check);
@@ -356,10 +353,6 @@ async function prepare(
     targets: await findPingTargets(config.checks),
     views: { full: viewOf("full"), signed_in: viewOf("signed_in"), public: viewOf("public") },
   };
-}
-
-function signInOf({ config: { page }, listen }: EndpointConfig): SignInConfig {
-  return { listen, pageUrl: page?.url, title: page?.title };
 }
 
 /** The paths that receive forms. */

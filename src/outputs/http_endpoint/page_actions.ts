@@ -70,7 +70,7 @@ export async function takeAction(form: URLSearchParams, options: ActionOptions):
 }
 
 /** Returns what to do, or why nothing can be done. */
-type Take = (ask: Ask) => Promise<Taken | string>;
+type Take = (ask: Ask) => Taken | string | Promise<Taken | string>;
 
 const TAKE: Readonly<Record<PageAction["action"], Take>> = {
   acknowledge: async ({ check: { name }, recordOf, store, nowMs, note, by }) => {
@@ -116,8 +116,8 @@ const TAKE: Readonly<Record<PageAction["action"], Take>> = {
   maintenance: (ask) => {
     const { check: { name }, system, nowMs, note, by } = ask;
     const end = readEnd(ask);
-    if ("problem" in end) return Promise.resolve(end.problem);
-    if (end.untilMs === null) return Promise.resolve("maintenance needs a time or a duration");
+    if ("problem" in end) return end.problem;
+    if (end.untilMs === null) return "maintenance needs a time or a duration";
     const id = system.randomId().slice(0, 8);
     const window = newWindow(id, { check: name, tag: null }, {
       fromMs: nowMs,
@@ -125,13 +125,13 @@ const TAKE: Readonly<Record<PageAction["action"], Take>> = {
       reason: note,
       by,
     });
-    return Promise.resolve({
+    return {
       action: "maintenance",
       untilMs: end.untilMs,
       silences: [window],
       text: `In maintenance until ${describeEnd(end.untilMs, ask)}.`,
       undo: "maintenance",
-    });
+    };
   },
   end: async ({ check: { name }, store, nowMs, detail }) => {
     const ended = (await store.silences(nowMs)).filter(({ kind, check }) =>
@@ -149,15 +149,13 @@ const TAKE: Readonly<Record<PageAction["action"], Take>> = {
     };
   },
   run: ({ check }) =>
-    Promise.resolve(
-      isReported(check) ? `agent ${quote(check.agent ?? "")} runs the check` : {
-        action: "run",
-        untilMs: null,
-        silences: [],
-        text: "The check runs now. Its result appears here.",
-        undo: null,
-      },
-    ),
+    isReported(check) ? `agent ${quote(check.agent ?? "")} runs the check` : {
+      action: "run",
+      untilMs: null,
+      silences: [],
+      text: "The check runs now. Its result appears here.",
+      undo: null,
+    },
 };
 
 /** Reads a duration or a time; `null`: until the problem ends. */

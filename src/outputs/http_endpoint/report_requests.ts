@@ -7,7 +7,7 @@ import { isSameSecret } from "../../shared/hash.ts";
 import { clientNetwork } from "../../shared/ip_address.ts";
 import type { AgentReports } from "../../scheduler/agent_reports.ts";
 import { readBatch, writeReply } from "../report_format.ts";
-import { respond, respondText } from "./check_ins.ts";
+import { readBody, respond, respondText } from "./check_ins.ts";
 import { type AttemptLimits, clientOf } from "./sessions.ts";
 
 const REPORT_BYTES_MAX = 1_048_576;
@@ -31,12 +31,8 @@ export async function handleReport(
   // All of them are compared, so that the time reveals nothing.
   const [agent] = Object.entries(agents).filter(([, { key }]) => key !== "" && isSameSecret(sent, key));
   if (agent === undefined) return rejectKey(request, { listen, reports, limits, log });
-  // Without a length, a body may have no end.
-  const length = Number(request.header("content-length") ?? NaN);
-  if (!(length <= REPORT_BYTES_MAX)) {
-    return respondText(413, `expected content-length of at most ${REPORT_BYTES_MAX} bytes`);
-  }
-  const text = new TextDecoder().decode(await request.readTail(REPORT_BYTES_MAX));
+  const text = await readBody(request, REPORT_BYTES_MAX);
+  if (typeof text !== "string") return text;
   const batch = await readBatch(text);
   if (typeof batch === "string") return respondText(400, batch);
   try {

@@ -5,7 +5,7 @@ import { DAY_MS, MINUTE_MS } from "../../shared/time_units.ts";
 import type { IncomingRequest, ServerResponse } from "../../domain/http_servers.ts";
 import type { Listen } from "../../domain/generated/config.ts";
 import { canonicalAddress } from "../../shared/ip_address.ts";
-import { respondText } from "./check_ins.ts";
+import { readBody, respondText } from "./check_ins.ts";
 import { joinBytes } from "../../shared/text.ts";
 import { type Markup, markup } from "../markup.ts";
 import type { PageForms } from "../html_report/snapshot.ts";
@@ -240,13 +240,8 @@ const BODY_BYTES_MAX = 16_384;
 export async function readForm(request: IncomingRequest): Promise<URLSearchParams | ServerResponse> {
   const type = request.header("content-type")?.split(";")[0]?.trim().toLowerCase();
   if (type !== "application/x-www-form-urlencoded") return respondText(415, "expected a form");
-  // Without a length, a body may have no end. Browsers send the length with each form.
-  const length = Number(request.header("content-length") ?? NaN);
-  if (!(length <= BODY_BYTES_MAX)) {
-    return respondText(413, `expected content-length of at most ${BODY_BYTES_MAX} bytes`);
-  }
-  const body = await request.readTail(BODY_BYTES_MAX);
-  return new URLSearchParams(new TextDecoder().decode(body));
+  const text = await readBody(request, BODY_BYTES_MAX);
+  return typeof text === "string" ? new URLSearchParams(text) : text;
 }
 
 // A page is rendered once for all people who are signed in, with holes in the places of what differs. They are filled

@@ -1,7 +1,7 @@
 /** Signing in with the token of the config, and out. A session is needed for actions; it also shows everything. */
 import type { Clock } from "../../domain/clock.ts";
 import type { IncomingRequest, ServerResponse } from "../../domain/http_servers.ts";
-import type { Listen } from "../../domain/generated/config.ts";
+import type { EndpointConfig } from "./views.ts";
 import type { Log } from "../../domain/system.ts";
 import { isSameSecret } from "../../shared/hash.ts";
 import { clientNetwork } from "../../shared/ip_address.ts";
@@ -20,7 +20,7 @@ import {
 import { type Markup, markup } from "../markup.ts";
 import { TEXT_MAX } from "../html_report/render_check.ts";
 import { contentPolicy } from "../html_report/render_header.ts";
-import { STYLE } from "../html_report/style.ts";
+import { STYLE } from "../html_report/page_assets.ts";
 
 const NAME_MAX = 60;
 
@@ -29,20 +29,13 @@ interface SignInOptions {
   readonly log: Pick<Log, "info" | "warning">;
 }
 
-export interface SignInConfig {
-  readonly listen: Listen;
-  /** `page.url` of the config. */
-  readonly pageUrl: string | undefined;
-  readonly title: string | undefined;
-}
-
 export class SignIn {
   readonly #options: SignInOptions;
   readonly #sessions: Sessions;
   readonly #limits: AttemptLimits;
-  #config: SignInConfig;
+  #config: EndpointConfig;
 
-  constructor(config: SignInConfig, options: SignInOptions) {
+  constructor(config: EndpointConfig, options: SignInOptions) {
     const { system } = options;
     this.#config = config;
     this.#options = options;
@@ -51,7 +44,7 @@ export class SignIn {
   }
 
   /** Goes on with another config. Another token or address ends all sessions, and so does the end of actions. */
-  adopt(next: SignInConfig): void {
+  adopt(next: EndpointConfig): void {
     const { listen } = this.#config;
     const isSame = next.listen.actions && next.listen.token === listen.token &&
       next.listen.address === listen.address;
@@ -106,7 +99,7 @@ export class SignIn {
 
   async handle(request: IncomingRequest): Promise<ServerResponse> {
     const { log } = this.#options;
-    if (!isOwnForm(request, this.#config.pageUrl)) return this.reject();
+    if (!isOwnForm(request, this.#config.config.page?.url)) return this.reject();
     const form = await readForm(request);
     if (!(form instanceof URLSearchParams)) return form;
     // A reload may have come before the body did.
@@ -169,7 +162,11 @@ export class SignIn {
     page: Omit<SignInPage, "title">,
     headers: Readonly<Record<string, string>> = {},
   ): ServerResponse {
-    return respondPage(status, renderSignIn({ title: this.#config.title, ...page }).toString(), headers);
+    return respondPage(
+      status,
+      renderSignIn({ title: this.#config.config.page?.title, ...page }).toString(),
+      headers,
+    );
   }
 
   /** Browsers send cookies to every port of a host. */

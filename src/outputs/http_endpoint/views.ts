@@ -111,7 +111,7 @@ export class Views {
       checks,
       isWhole: isWhole && name === null,
       facts,
-      recordOf: (name) => repository.recordOf(name, facts.nowMs),
+      recordOf: this.#recordOf,
       clock: system.clock,
       onWork,
       rows,
@@ -136,32 +136,27 @@ export class Views {
   }
 
   async #objectiveOf(check: Check): Promise<ObjectiveResult | null> {
-    const { repository: { store }, system } = this.#sources;
+    const { store } = this.#sources.repository;
     const { readObjectives } = await import("../summary/read_objectives.ts");
-    const objectives = await readObjectives(store, [check], {
-      untilMs: system.clock.wallMs(),
-      ranUntilMs: null,
-    });
+    const objectives = await readObjectives(store, [check], { untilMs: this.#nowMs, ranUntilMs: null });
     return objectives.get(check.name) ?? null;
   }
 
   async #whyOf(check: Check): Promise<readonly PageWhy[]> {
-    const { system, repository, config } = this.#sources;
-    const { store } = repository;
-    const nowMs = system.clock.wallMs();
+    const { repository: { store }, config } = this.#sources;
     // Only the page of one check needs this module.
     const { whyOnPage } = await import("../why/describe_why.ts");
     return whyOnPage(check, {
       config,
       recordOf: (name) => {
-        const record = repository.recordOf(name, nowMs);
+        const record = this.#recordOf(name);
         return record.last === null ? null : record;
       },
       monitor: null,
       outbox: await store.outbox(),
       silences: await this.#silences(),
       logged: await store.deliveries({ checks: [check.name], sinceMs: -Infinity, untilMs: Infinity }),
-      nowMs,
+      nowMs: this.#nowMs,
       timeZone: config.timeZone(),
     });
   }
@@ -184,7 +179,7 @@ export class Views {
     return statusJson({
       statuses,
       notifications: {
-        rows: shownNotifications(await store.outbox(), this.#sources.system.clock.wallMs())
+        rows: shownNotifications(await store.outbox(), this.#nowMs)
           .filter((row) => isShown(row.notification.check)),
         silences: lastingSilences(silences, records).filter(({ check }) => isShown(check)),
       },
@@ -198,12 +193,11 @@ export class Views {
 
   /** The common causes of checks; they are not public. */
   #causes(shown: readonly Check[]): readonly FoundCause[] {
-    const { config, repository, system } = this.#sources;
+    const { config, repository } = this.#sources;
     if (this.#isPublic || !config.commonCauses || repository.attributes.suspecting.size === 0) return [];
-    const nowMs = system.clock.wallMs();
-    const running = runningChecks(config.checks, (name) => repository.recordOf(name, nowMs));
+    const running = runningChecks(config.checks, this.#recordOf);
     const byName = new Map(shown.map((check) => [check.name, check]));
-    return presentCauses(causesIn(repository, running, nowMs), (name) => {
+    return presentCauses(causesIn(repository, running, this.#nowMs), (name) => {
       const check = byName.get(name);
       return check && this.#statusOf(check, []);
     });
@@ -216,10 +210,10 @@ export class Views {
 
   /** The JSON of `monitor history`. */
   async history(name: string): Promise<string> {
-    const { repository, system } = this.#sources;
-    const nowMs = system.clock.wallMs();
-    const record = asObserved(this.#get(name), repository.recordOf(name, nowMs), null);
-    const history = await readHistory(repository.store, record, nowMs);
+    const { store } = this.#sources.repository;
+    const nowMs = this.#nowMs;
+    const record = asObserved(this.#get(name), this.#recordOf(name), null);
+    const history = await readHistory(store, record, nowMs);
     const monitor = await this.#monitor();
     const objective = this.#isPublic ? null : await this.#objectiveOf(this.#get(name));
     const durations = this.#isPublic ? [] : describeDurationRule(this.#get(name), record, nowMs);
@@ -227,25 +221,22 @@ export class Views {
     const status = this.#statusOf(this.#get(name));
     const facts = { status, isInConfig: true, monitor, objective, durations, metricLimits };
     let text = "";
-    const actions = this.#isPublic ? [] : (await repository.store.actions(name)).toReversed();
+    const actions = this.#isPublic ? [] : (await store.actions(name)).toReversed();
     const past = { changes: this.#changesOf(name), results: null, deliveries: null, actions };
     for await (const piece of historyJson(history, facts, past)) text += piece;
     return text;
   }
 
   badge(name: string): Promise<string> {
-    const { repository, member, system } = this.#sources;
-    const record = repository.recordOf(name, system.clock.wallMs());
     const { check, ...known } = this.#statusOf(this.#get(name));
-    const { condition } = knownAtMember({ ...known, last: null }, record, member);
+    const { condition } = knownAtMember({ ...known, last: null }, this.#recordOf(name), this.#sources.member);
     return Promise.resolve(renderBadge(check.title ?? check.name, condition).toString());
   }
 
   async feed(): Promise<string> {
     const { system, repository, config } = this.#sources;
-    const nowMs = system.clock.wallMs();
     return (await renderFeed({
-      recordOf: (name) => repository.recordOf(name, nowMs),
+      recordOf: this.#recordOf,
       title: config.page?.title ?? null,
       store: repository.store,
       checks: this.#checks.filter(({ active }) => active),
@@ -254,6 +245,12 @@ export class Views {
       clock: system.clock,
     })).toString();
   }
+
+  get #nowMs(): number {
+    return this.#sources.system.clock.wallMs();
+  }
+
+  readonly #recordOf = (name: string): CheckRecord => this.#sources.repository.recordOf(name, this.#nowMs);
 
   get #isPublic(): boolean {
     return this.#sources.access === "public";
@@ -279,18 +276,15 @@ export class Views {
   }
 
   #silences(): Promise<readonly Silence[]> {
-    const { repository, system } = this.#sources;
-    return repository.store.silences(system.clock.wallMs());
+    return this.#sources.repository.store.silences(this.#nowMs);
   }
 
   #statusOf(check: Check, silences: readonly Silence[] = []): CheckStatus {
-    const { repository, system } = this.#sources;
-    const nowMs = system.clock.wallMs();
     const status = statusOf(check, {
-      recordOf: (name) => repository.recordOf(name, nowMs),
+      recordOf: this.#recordOf,
       inactive: this.#inactive,
       silences,
-      nowMs,
+      nowMs: this.#nowMs,
     });
     return this.#isPublic ? publicStatus(status) : status;
   }

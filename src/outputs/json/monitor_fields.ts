@@ -42,12 +42,8 @@ export function locationStatuses(
 /** Describes a member, such as `no heartbeat for 5 min`. */
 export function describeMember(member: Pick<MemberStatus, "silentForMs" | "config" | "active">): string {
   if (!isLiveMember(member)) return `no heartbeat for ${describeDuration(member.silentForMs)}`;
-  return hasOtherConfig(member) ? "another config, runs no checks" : "live";
-}
-
-/** Whether a member knows that most of them have another config. */
-function hasOtherConfig({ config, active }: Pick<MemberStatus, "config" | "active">): boolean {
-  return active !== "" && config !== active;
+  const { config, active } = member;
+  return active !== "" && config !== active ? "another config, runs no checks" : "live";
 }
 
 /** The fields of `monitor` in JSON; fields are only ever added. */

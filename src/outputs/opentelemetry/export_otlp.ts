@@ -1,28 +1,17 @@
-import type { Opentelemetry } from "../../domain/generated/config.ts";
-import type { System } from "../../domain/system.ts";
 import { afterColon } from "../../channels/clean_text.ts";
 import { addMetrics, type MetricValues } from "../metrics/render_metrics.ts";
 import {
   attributeText,
   type AttributeValue,
   createOtlpMetrics,
+  type ExportOptions,
   nanoseconds,
   type OtlpOutcome,
   requestText,
-  type Resource,
   sendOtlp,
 } from "./otlp.ts";
 import type { RecordedRun, RunStep } from "../../scheduler/trace/record_steps.ts";
 import type { SpanQueue } from "./span_queue.ts";
-
-export interface ExportOptions {
-  readonly settings: Opentelemetry;
-  readonly system: Pick<System, "clock" | "requests" | "hostName">;
-  readonly version: string;
-  /** The name of this process among those of the service; `null`: the host's. */
-  readonly instance: string | null;
-  readonly abort: AbortSignal;
-}
 
 export interface ExportEnd {
   /** Describes why some of it was not accepted, not redacted; `null`: all of it was. */
@@ -36,7 +25,6 @@ export interface ExportEnd {
  * sent. Throws the signal's reason only.
  */
 export async function exportMetrics(values: MetricValues, options: ExportOptions): Promise<ExportEnd> {
-  const resource = resourceOf(options);
   const exposition = createOtlpMetrics(options.system.clock.wallMs(), values.name);
   let outcome = NOTHING_REJECTED;
   let sent = 0;
@@ -45,7 +33,7 @@ export async function exportMetrics(values: MetricValues, options: ExportOptions
     if (!outcome.accepted) return;
     const { rejected, reason } = outcome;
     const next = await sendOtlp(
-      { signal: "metrics", body: requestText("Metrics", resource, metrics), count: points },
+      { signal: "metrics", body: requestText("Metrics", options, metrics), count: points },
       options,
     );
     sent += points;
@@ -63,13 +51,6 @@ export async function exportMetrics(values: MetricValues, options: ExportOptions
 
 const NOTHING_REJECTED = { accepted: true, rejected: 0, reason: "" } as OtlpOutcome;
 
-function resourceOf(
-  { settings: { serviceName }, system, version, instance }: ExportOptions,
-): Resource {
-  const hostName = system.hostName();
-  return { serviceName, version, hostName, instance: instance ?? hostName };
-}
-
 /** Describes why a collector did not accept all that was sent; `null`: it did. */
 function describeOutcome(
   outcome: OtlpOutcome,
@@ -85,19 +66,15 @@ function describeOutcome(
 /** The spans of a request: some 300 KB. */
 export const SPANS_AT_A_TIME = 512;
 
-interface SpansEnd {
-  /** Describes why some of them were not accepted, not redacted; `null`: all were. */
-  readonly failure: string | null;
+interface SpansEnd extends ExportEnd {
   /** How many spans are lost; `null`: they may be sent again. */
   readonly lost: number | null;
-  /** The delay that the collector asks for; 0: none. */
-  readonly waitMs: number;
 }
 
 /** Sends the spans of runs in one request. Throws the signal's reason only. */
 export async function exportSpans(runs: readonly RecordedRun[], options: ExportOptions): Promise<SpansEnd> {
   const spans = runs.flatMap(spansOf);
-  const body = requestText("Spans", resourceOf(options), spans.join());
+  const body = requestText("Spans", options, spans.join());
   const outcome = await sendOtlp({ signal: "traces", body, count: spans.length }, options);
   const failure = describeOutcome(outcome, { what: "spans", sent: `${spans.length} spans` });
   if (outcome.accepted) return { failure, lost: outcome.rejected, waitMs: 0 };

@@ -4,7 +4,8 @@ import type { Log, System } from "../../domain/system.ts";
 import { endsWithin } from "../../shared/deadline.ts";
 import { counted } from "../../shared/text.ts";
 import type { MetricValues } from "../metrics/render_metrics.ts";
-import { exportMetrics, type ExportOptions, exportSpans, SPANS_AT_A_TIME } from "./export_otlp.ts";
+import { exportMetrics, exportSpans, SPANS_AT_A_TIME } from "./export_otlp.ts";
+import type { ExportOptions } from "./otlp.ts";
 import type { SpanQueue } from "./span_queue.ts";
 
 interface ExportConfig extends Pick<LoadedConfig, "redact"> {

@@ -14,13 +14,13 @@ import { oneLine } from "../../shared/text.ts";
 
 export type AttributeValue = string | number | boolean;
 
-/** What all data is about: this process. */
-export interface Resource {
-  readonly serviceName: string;
+export interface ExportOptions {
+  readonly settings: Opentelemetry;
+  readonly system: Pick<System, "clock" | "requests" | "hostName">;
   readonly version: string;
-  readonly hostName: string;
-  /** Distinguishes processes of one service. */
-  readonly instance: string;
+  /** The name of this process among those of the service; `null`: the host's. */
+  readonly instance: string | null;
+  readonly abort: AbortSignal;
 }
 
 /** Returns an attribute as a text of JSON; several are joined with commas. Lone surrogates have no UTF-8. */
@@ -39,16 +39,17 @@ export function nanoseconds(ms: number): string {
   return `${Math.round(ms * 1000)}000`;
 }
 
-/** The body of a request; the items are texts of JSON, joined with commas. */
+/** The body of a request about this process; the items are texts of JSON, joined with commas. */
 export function requestText(
   kind: "Metrics" | "Spans",
-  { serviceName, version, hostName, instance }: Resource,
+  { settings: { serviceName }, system, version, instance }: Omit<ExportOptions, "abort">,
   items: string,
 ): string {
+  const hostName = system.hostName();
   const attributes = [
     attributeText("service.name", serviceName),
     attributeText("service.version", version),
-    attributeText("service.instance.id", instance),
+    attributeText("service.instance.id", instance ?? hostName),
     attributeText("host.name", hostName),
   ];
   const scope = JSON.stringify({ name: "monitor", version });

@@ -2,7 +2,7 @@ import { asHeard, conditionOf, describeStale, type ShownCheck } from "../../engi
 import { CHECK_KINDS } from "../../checks/registry.ts";
 import type { Check, CheckKind } from "../../domain/check.ts";
 import type { ConditionCounts } from "../../domain/condition.ts";
-import type { CheckRecord, ConditionChange, RollupSum, Store } from "../../domain/store.ts";
+import type { CheckRecord, ConditionChange, Store } from "../../domain/store.ts";
 import { asObserved, lastedIn, observedUntil } from "../../state/availability.ts";
 import { NO_RUNS } from "../../shared/histograms.ts";
 import {
@@ -45,8 +45,9 @@ interface GatherSummaryOptions extends Omit<SummaryInput, "checks" | "queued" | 
 
 /** @throws {StoreError} If the state can't be read. */
 export async function gatherSummary(options: GatherSummaryOptions): Promise<Summary> {
-  const { store, tags, sinceMs, untilMs, timeZone, hostName, monitor, notes, removed, pause } = options;
-  const checks = options.checks.filter((check) =>
+  const { store, checks: all, tags, recordOf: _, nowMs: __, pause, ...facts } = options;
+  const { sinceMs, untilMs } = facts;
+  const checks = all.filter((check) =>
     check.active && (tags === undefined || check.tags.some((tag) => tags.includes(tag)))
   );
   const histories: CheckHistory[] = [];
@@ -59,13 +60,7 @@ export async function gatherSummary(options: GatherSummaryOptions): Promise<Summ
     tags === undefined || names.has(check)
   );
   return summarize({
-    sinceMs,
-    untilMs,
-    timeZone,
-    hostName,
-    ...monitor !== undefined && { monitor },
-    ...notes !== undefined && { notes },
-    ...removed !== undefined && { removed },
+    ...facts,
     queued,
     caused: await store?.deliveries({ checks: [...names], sinceMs, untilMs, haveCause: true }) ?? [],
     checks: histories,
@@ -79,8 +74,11 @@ async function readHistories(
   { store, recordOf, sinceMs, untilMs, nowMs, pause, monitor }: GatherSummaryOptions,
 ): Promise<readonly CheckHistory[]> {
   const names = checks.map(({ name }) => name);
-  const read = async (fromMs: number, toMs: number): Promise<(name: string) => Sums> =>
-    finder(await store?.rollupSums(names, { sinceMs: fromMs, untilMs: toMs - 1, each: "check" }) ?? []);
+  const read = async (fromMs: number, toMs: number): Promise<(name: string) => Sums> => {
+    const span = { sinceMs: fromMs, untilMs: toMs - 1, each: "check" } as const;
+    const sums = new Map((await store?.rollupSums(names, span) ?? []).map((sum) => [sum.name, sum]));
+    return (name) => sums.get(name) ?? NO_SUMS;
+  };
   const sumsOf = await read(sinceMs, untilMs);
   const beforeOf = await read(2 * sinceMs - untilMs, sinceMs);
   const notRunning = monitor?.notRunning ?? null;
@@ -148,11 +146,6 @@ const NO_SUMS: Sums = {
   durations: NO_RUNS,
   lastedMs: { ok: 0, unknown: 0, warning: 0, critical: 0 },
 };
-
-function finder(sums: readonly RollupSum[]): (name: string) => Sums {
-  const byName = new Map(sums.map((sum) => [sum.name, sum]));
-  return (name) => byName.get(name) ?? NO_SUMS;
-}
 
 async function readChanges(
   name: string,
