@@ -66,11 +66,7 @@ export interface ControlSockets {
    * Sends a line, and returns the response; `null`: no process listens there. Rejects with a {@linkcode ControlSocketError}
    * if that does not take the line in time, by default within 10 seconds.
    */
-  send(
-    path: string,
-    line: string,
-    options?: { readonly timeoutMs?: number },
-  ): Promise<string | null>;
+  send(path: string, line: string, options?: { readonly timeoutMs?: number }): Promise<string | null>;
 }
 
 /** Thrown when a directory is not private, or a process does not respond. The message is for people. */

@@ -160,9 +160,7 @@ export interface SharedStore extends Store {
   /** The version of a record as this process read it or saved a result last; `null` if nothing is stored of its check. */
   versionOf(check: string): number | null;
   /** Saves results at a location, each in the place of the last one; at most one of each check and location. */
-  saveLocationResults(
-    results: readonly (LocationResult & { readonly ageMs: number })[],
-  ): Promise<void>;
+  saveLocationResults(results: readonly (LocationResult & { readonly ageMs: number })[]): Promise<void>;
   /** Returns the last results of some checks at all locations, in no order. */
   locationResults(checks: readonly string[]): Promise<readonly StoredLocationResult[]>;
   /** Stores what an agent reports until it is recorded. Persisted once this resolves, but to `false` if too much waits. */

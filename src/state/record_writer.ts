@@ -173,10 +173,7 @@ function withoutRepeated(update: CheckUpdate, repeated: ReadonlySet<object | str
 function toBatch(updates: readonly CheckUpdate[], known: ReadonlyMap<string, number>, random: () => number) {
   const all = [...new Set(updates.map(({ record }) => record.name))];
   // Always in the same order, so that two processes don't wait for each other; new ones as they come.
-  const names = [
-    ...all.filter((name) => known.has(name)).sort(),
-    ...all.filter((name) => !known.has(name)),
-  ];
+  const names = [...all.filter((name) => known.has(name)).sort(), ...all.filter((name) => !known.has(name))];
   const versions = names.map((name) => {
     const replaces = known.get(name) ?? 0;
     const version = (Math.floor(replaces / RANDOM_RANGE) + 1) * RANDOM_RANGE +

@@ -117,9 +117,7 @@ export function createPostgresRecords(client: PostgresClient): VersionedRecords 
     rows.map((row) => ({ record: RECORDS.decode(row), version: Number(row["version"]) }));
   return {
     all: async () =>
-      versioned(
-        await readAll((...query) => client.query(...query), { table: "checks", columns: VERSIONED }),
-      ),
+      versioned(await readAll((...query) => client.query(...query), { table: "checks", columns: VERSIONED })),
     some: async (names) => versioned((await client.query(SELECT_SOME_RECORDS, [toNames(names)])).rows),
     sharing: async (attributes) => {
       const words = attributes.map((attribute) => JSON.stringify(attribute));

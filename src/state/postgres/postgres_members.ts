@@ -168,10 +168,7 @@ async function writeChange(
   const isOpen = sentOpen !== undefined;
   const ended = cleared.filter(counts);
   if (ended.length > 0) {
-    await session.run(
-      isOpen ? DELETE_CERTAIN_MARKERS : DELETE_MARKERS,
-      toArrays(ended.map(keyOfMarker), 2),
-    );
+    await session.run(isOpen ? DELETE_CERTAIN_MARKERS : DELETE_MARKERS, toArrays(ended.map(keyOfMarker), 2));
   }
   const kept = lastByKey(markers.filter(counts), keyOf);
   if (kept.length > 0) {
@@ -333,9 +330,7 @@ const BEAT = `WITH beat AS (
     (SELECT coalesce(json_agg(agents), '[]') FROM
       (SELECT agent, max(id) AS last, count(*) AS count FROM received GROUP BY agent) AS agents)::text AS received`;
 
-const CHECK_INS: Codec<readonly JobCheckIn[], string> = json(
-  list(object({ job: columnText, atMs: number })),
-);
+const CHECK_INS: Codec<readonly JobCheckIn[], string> = json(list(object({ job: columnText, atMs: number })));
 
 const RECEIVED_REPORTS: Codec<readonly ReceivedReports[], string> = json(
   list(object({ agent: columnText, last: number, count: number })),

@@ -409,10 +409,7 @@ export const CLOCK: Table<ClockReadings> = table("clock", {
   laterMs: integer("later_ms"),
 }, { hasOneRow: true });
 
-const LOCATIONS: Codec<Locations> = object({
-  from: list(text),
-  agree: number,
-});
+const LOCATIONS: Codec<Locations> = object({ from: list(text), agree: number });
 
 const MONITOR_RUN: Codec<MonitorRun> = object({
   mode: word<MonitorRun["mode"]>(["service", "cron"]),

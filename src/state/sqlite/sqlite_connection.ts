@@ -147,10 +147,7 @@ export function migrate(connection: SqliteConnection, migrations: readonly Migra
 }
 
 /** The version of a database; 0 for an empty one. Throws a {@linkcode NewerVersionError} if it is beyond the last step. */
-export function versionOf(
-  connection: SqliteConnection,
-  migrations: readonly Migration[] = STEPS,
-): number {
+export function versionOf(connection: SqliteConnection, migrations: readonly Migration[] = STEPS): number {
   const version = Number(connection.first("PRAGMA user_version")?.["user_version"]);
   if (version > migrations.length) throw new NewerVersionError(newerVersion(version, migrations.length));
   return version;

@@ -108,7 +108,5 @@ async function askForTls(connection: Deno.Conn): Promise<void> {
   const reply = new Uint8Array(1);
   if (await connection.read(reply) === null) throw new StartTlsRefusal("connection closed by the server");
   if (reply[0] === ACCEPTED) return;
-  throw new StartTlsRefusal(
-    reply[0] === REFUSED ? "server does not accept TLS" : "server is not PostgreSQL",
-  );
+  throw new StartTlsRefusal(reply[0] === REFUSED ? "server does not accept TLS" : "server is not PostgreSQL");
 }
