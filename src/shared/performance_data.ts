@@ -13,12 +13,12 @@ export interface PerformanceDatum {
 const NUMBER = String.raw`-?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})`;
 const RANGE = String.raw`@?(?:(?:${NUMBER}|~)?:(?:${NUMBER})?|${NUMBER})`;
 
-/** One item at a position. Every repetition is bounded, so that hostile text costs no more than its length. */
+/** One item, or a word in another form. Every repetition is bounded, so that hostile text costs no more than its length. */
 const ITEM = new RegExp(
   String.raw`(?:'((?:[^'=]|''){1,256})'|([^\s'=|]{1,256}))=` +
     String.raw`(U(?![^;\s])|${NUMBER})([^\d\s;,'"=|\p{C}]{0,16})` +
-    String.raw`(?:;(${RANGE})?(?:;(${RANGE})?(?:;(${NUMBER})?(?:;(${NUMBER})?)?)?)?)?;?(?=\s|$)`,
-  "uy",
+    String.raw`(?:;(${RANGE})?(?:;(${RANGE})?(?:;(${NUMBER})?(?:;(${NUMBER})?)?)?)?)?;?(?=\s|$)|(\S+)`,
+  "gu",
 );
 
 /** Parses a plugin's performance data as {@linkcode readPerformanceData} does. Values in another form are skipped. */
@@ -37,25 +37,19 @@ export function readPerformanceData(text: string): {
 } {
   const data: PerformanceDatum[] = [];
   const unread: string[] = [];
-  let position = skip(/\s*/uy, { text, position: 0 });
-  while (position < text.length) {
-    ITEM.lastIndex = position;
-    const match = ITEM.exec(text);
-    if (match === null) {
-      const next = skip(/\S*\s*/uy, { text, position });
-      unread.push(text.slice(position, next).trimEnd());
-      position = next;
+  for (const [, quoted, bare = "", value = "", unit = "", ...rest] of text.matchAll(ITEM)) {
+    const word = rest[4];
+    if (word !== undefined) {
+      unread.push(word);
       continue;
     }
-    const [item, quoted, bare = "", value = "", unit = "", ...limits] = match;
-    const count = limits.findLastIndex((limit) => (limit ?? "") !== "") + 1;
+    const count = rest.findLastIndex((limit) => (limit ?? "") !== "") + 1;
     data.push({
       label: quoted?.replaceAll("''", "'") ?? bare,
       value,
       unit,
-      limits: limits.slice(0, count).map((limit) => limit ?? ""),
+      limits: rest.slice(0, count).map((limit) => limit ?? ""),
     });
-    position = skip(/\s*/uy, { text, position: position + item.length });
   }
   return { data, unread };
 }
@@ -71,10 +65,4 @@ export function plainNumber(value: number): string {
   if (Math.abs(value) >= 1e21) return BigInt(value).toString();
   const text = Number.isInteger(value) ? value.toFixed(0) : value.toFixed(6).replace(/\.?0+$/, "");
   return text === "-0" ? "0" : text;
-}
-
-function skip(pattern: RegExp, from: { readonly text: string; readonly position: number }): number {
-  pattern.lastIndex = from.position;
-  pattern.test(from.text);
-  return pattern.lastIndex;
 }

@@ -111,35 +111,24 @@ export const FILTER_FORMS = "truncate: LENGTH, html, no_mentions, url or local";
 
 type Filter = (value: string, fields: Pick<Fields, "time_zone">) => string;
 
-function filterOf(filter: string): Filter | undefined {
-  if (filter === "html") return escapeMarkup;
-  if (filter === "no_mentions") return breakMentions;
-  if (filter === "url") return escapeUrl;
-  if (filter === "local") return toLocalTime;
-  const [, length = ""] = /^truncate: *([1-9]\d{0,4})$/.exec(filter) ?? [];
-  return length === "" ? undefined : (value) => truncate(value, Number(length));
-}
-
-/** In the time zone of the config. A value that is no time stays. */
-function toLocalTime(value: string, { time_zone }: Pick<Fields, "time_zone">): string {
-  return ISO_TIME.test(value) ? timeText(Date.parse(value), time_zone) : value;
-}
-
-const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
+  // As text of HTML, and of the markup languages of chats that have the same three entities.
+  ["html", (value) => value.replaceAll(/[&<>]/g, (character) => MARKUP[character] ?? "")],
+  // With a zero-width space, so that `@channel` and `<!channel>` look the same but mention no one, and `[words](url)` is no
+  // link with other words than its URL.
+  ["no_mentions", (value) => value.replaceAll(/[@<]|\](?=\()/g, "$&\u200b")],
+  ["url", escapeUrl],
+  // In the time zone of the config. A value that is no time stays.
+  ["local", (value, { time_zone }) => ISO_TIME.test(value) ? timeText(Date.parse(value), time_zone) : value],
+]);
 
 const MARKUP: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
 
-/** As text of HTML, and of the markup languages of chats that have the same three entities. */
-function escapeMarkup(value: string): string {
-  return value.replaceAll(/[&<>]/g, (character) => MARKUP[character] ?? "");
-}
+const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/**
- * With a zero-width space, so that `@channel` and `<!channel>` look the same but mention no one, and `[words](url)` is no
- * link with other words than its URL.
- */
-function breakMentions(value: string): string {
-  return value.replaceAll(/[@<]|\](?=\()/g, "$&\u200b");
+function filterOf(filter: string): Filter | undefined {
+  const [, length] = /^truncate: *([1-9]\d{0,4})$/.exec(filter) ?? [];
+  return length === undefined ? FILTERS.get(filter) : (value) => truncate(value, Number(length));
 }
 
 /** Makes a value of well-formed text safe for the place where it goes. */

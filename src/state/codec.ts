@@ -102,28 +102,19 @@ export function object<T extends object>(
   codecs: { readonly [K in keyof T]-?: Codec<T[K]> },
 ): Codec<T, object> {
   const entries = Object.entries<Codec<unknown>>(codecs as Record<string, Codec<unknown>>);
-  return {
-    encode: (value) => {
-      const values = value as Readonly<Record<string, unknown>>;
-      const encoded: Record<string, unknown> = {};
-      for (const [key, codec] of entries) {
-        if (!isAbsent(values[key], codec)) encoded[key] = codec.encode(values[key]);
-      }
-      return encoded;
-    },
-    decode: (stored, name) => {
-      const values = objectIn(stored, name) as Readonly<Record<string, unknown>>;
-      const decoded: Record<string, unknown> = {};
-      for (const [key, codec] of entries) {
-        if (!isAbsent(values[key], codec)) decoded[key] = codec.decode(values[key], key);
-      }
-      return decoded as T;
-    },
+  const each = (values: object, convert: (codec: Codec<unknown>, value: unknown, key: string) => unknown) => {
+    const converted: Record<string, unknown> = {};
+    for (const [key, codec] of entries) {
+      const value = (values as Readonly<Record<string, unknown>>)[key];
+      if (value !== undefined || !codec.isOptional) converted[key] = convert(codec, value, key);
+    }
+    return converted;
   };
-}
-
-function isAbsent(value: unknown, { isOptional = false }: Codec<unknown>): boolean {
-  return isOptional && value === undefined;
+  return {
+    encode: (values) => each(values, ({ encode }, value) => encode(value)),
+    decode: (stored, name) =>
+      each(objectIn(stored, name), ({ decode }, value, key) => decode(value, key)) as T,
+  };
 }
 
 export function json<T>({ encode, decode }: Codec<T>): Codec<T, string> {

@@ -243,14 +243,11 @@ const SELECT_JOB =
 const UPSERT_JOB = `${upsertRows(JOBS)} RETURNING id`;
 
 async function readJob(client: PostgresClient, name: string, nowMs: number): Promise<JobFacts> {
-  const rows = await readRows(client, name);
+  const read = async () => (await client.query(SELECT_JOB, [columnText.encode(name)])).rows;
+  const rows = await read();
   if (Number(rows[0]?.["since_ms"] ?? Infinity) <= nowMs) return factsOf(rows);
   await client.query(UPSERT_JOB, encodeRows(JOBS, [{ name, sinceMs: nowMs }]));
-  return factsOf(await readRows(client, name));
-}
-
-async function readRows(client: PostgresClient, name: string): Promise<readonly Row[]> {
-  return (await client.query(SELECT_JOB, [columnText.encode(name)])).rows;
+  return factsOf(await read());
 }
 
 function factsOf(rows: readonly Row[]): JobFacts {

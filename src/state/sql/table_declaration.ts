@@ -43,9 +43,7 @@ interface Field<T> {
 export function field<T>(
   name: string,
   type: string,
-  { encode, decode, merge = "replace", isAdded = false }:
-    & Codec<T, SQLInputValue>
-    & Partial<Pick<Column, "merge" | "isAdded">>,
+  { encode, decode, merge = "replace", isAdded = false }: Codec<T, SQLInputValue> & FieldOptions,
 ): Field<T> {
   return {
     columns: [{ name, type, merge, isAdded }],
@@ -54,10 +52,8 @@ export function field<T>(
   };
 }
 
-interface FieldOptions {
-  /** @default "replace" */
-  readonly merge?: Merge;
-}
+/** @default "replace", and that the first step makes it */
+type FieldOptions = Partial<Pick<Column, "merge" | "isAdded">>;
 
 /** A number without a fraction, as all times are. */
 export function integer(name: string, options: FieldOptions = {}): Field<number> {
@@ -83,8 +79,8 @@ export function oneOf<T extends string>(name: string, words: readonly T[]): Fiel
 }
 
 /** Any text, or `null`. */
-export function stringOrNull(name: string): Field<string | null> {
-  return field(name, "TEXT", nullable(columnText));
+export function stringOrNull(name: string, options: FieldOptions = {}): Field<string | null> {
+  return field(name, "TEXT", { ...nullable(columnText), ...options });
 }
 
 export function jsonField<T>(name: string, codec: Codec<T>): Field<T> {
@@ -104,19 +100,9 @@ export function blob(name: string, options: FieldOptions = {}): Field<Uint8Array
   return field(name, "BLOB NOT NULL", { ...bytes, ...options });
 }
 
-/** Bytes or `null`, in a column that a later step adds. */
-export function addedBlob(name: string): Field<Uint8Array | null> {
-  return field(name, "BLOB", { ...nullable(bytes), isAdded: true });
-}
-
 /** Any value or `null`, as JSON, in a column that a later step adds. */
-export function addedJson<T>(name: string, codec: Codec<T>, options: FieldOptions = {}): Field<T | null> {
-  return field(name, "TEXT", { ...nullable(json(codec)), ...options, isAdded: true });
-}
-
-/** Any text or `null`, in a column that a later step adds. */
-export function addedText(name: string): Field<string | null> {
-  return field(name, "TEXT", { ...nullable(columnText), isAdded: true });
+export function addedJson<T>(name: string, codec: Codec<T>, merge: Merge = "replace"): Field<T | null> {
+  return jsonFieldOrNull(name, codec, { merge, isAdded: true });
 }
 
 export function reference(name: string, table: string): Field<number> {

@@ -45,6 +45,7 @@ import type { ReportedRun, Reporting, StoredReport } from "../../domain/reports.
 import {
   boolean,
   byName,
+  bytes,
   type Codec,
   condition,
   flag,
@@ -60,10 +61,8 @@ import {
 import type { ClockReadings } from "../retention.ts";
 import { NO_RUNS } from "../../shared/histograms.ts";
 import {
-  addedBlob,
   addedJson,
   addedPairs,
-  addedText,
   blob,
   counts,
   field,
@@ -184,7 +183,7 @@ const RECORD: Fields<StoredRecord> = {
   runs: counts((condition) => `runs_${condition}`),
   durationTotalMs: real("duration_total_ms"),
   seenAtMs: integer("seen_at_ms"),
-  journal: addedBlob("journal"),
+  journal: field("journal", "BLOB", { ...nullable(bytes), isAdded: true }),
   durationHistory: addedJson("duration_history", DURATION_HISTORY),
   metricHour: addedJson(
     "metric_hour",
@@ -245,7 +244,7 @@ const ROLLUP: Fields<Omit<StoredRollup, "durations">> = {
   durationTotalMs: real("duration_total_ms", { merge: "add" }),
   durationMaxMs: real("duration_max_ms", { merge: "max" }),
   failedStreakMax: integer("failed_streak_max", { merge: "max" }),
-  metrics: addedJson("metrics", METRIC_SUMS, { merge: "fill" }),
+  metrics: addedJson("metrics", METRIC_SUMS, "fill"),
 };
 
 const ROLLUP_KEY = ["check_id", "start_ms", "span_ms"];
@@ -359,7 +358,7 @@ export const SILENCES: Table<Silence> = table("silences", {
   untilMs: integer("until_ms"),
   problemBeganAtMs: integerOrNull("problem_began_at_ms"),
   reason: string("reason"),
-  by: addedText("by_whom"),
+  by: stringOrNull("by_whom", { isAdded: true }),
 }, { unique: ["key"] });
 
 /** What people did on the live page. What is recorded again, since it is unknown whether it was, has the same key. */

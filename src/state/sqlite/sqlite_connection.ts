@@ -325,19 +325,28 @@ export interface FileAccess {
  * @throws {Deno.errors.NotCapable} If the owner of the file cannot be read.
  */
 export async function inspectPlace(path: string, { files, userId }: FileAccess): Promise<PathFacts | null> {
-  const [file = null, ...companions] = await Promise.all(
-    ["", ...COMPANIONS].map((companion) => files.look(path + companion)),
-  );
-  if (file !== null) {
-    refuseKind(path, path, file);
-    if (userId !== 0) refuseOwner(path, path, { file, owners: [userId], userId });
+  const paths = ["", ...COMPANIONS].map((companion) => path + companion);
+  const found = await Promise.all(paths.map((one) => files.look(one)));
+  const [file = null] = found;
+  for (const [index, facts] of found.entries()) {
+    if (facts === null) continue;
+    const { kind, ownerId } = facts;
+    const place = paths[index] ?? path;
+    if (kind !== "file") {
+      const what = kind === "symlink"
+        ? "a symlink, which is not followed"
+        : `a ${kind === "directory" ? kind : "device or a pipe"}`;
+      throw refusal(path, `"${place}" is ${what}; name a file`, "denied");
+    }
+    const owners = index === 0 ? [userId, userId === 0 ? ownerId : null] : [userId, file?.ownerId ?? null];
+    if (ownerId === null || owners.includes(ownerId)) continue;
+    if (userId === null) throw missingUserId("ownership of files");
+    throw refusal(
+      path,
+      `"${place}" belongs to another user (id ${ownerId}); run as that user, or name another file`,
+      "denied",
+    );
   }
-  companions.forEach((found, index) => {
-    if (found === null) return;
-    const companionPath = `${path}${COMPANIONS[index]}`;
-    refuseKind(path, companionPath, found);
-    refuseOwner(path, companionPath, { file: found, owners: [userId, file?.ownerId ?? null], userId });
-  });
   return file;
 }
 
@@ -380,32 +389,6 @@ export async function inspectEmptyFile(path: string, files: StoreFiles): Promise
 const HEADER_BYTES = 100;
 const USER_VERSION_OFFSET = 60;
 const APPLICATION_ID_OFFSET = 68;
-
-function refuseKind(path: string, found: string, { kind }: PathFacts): void {
-  if (kind === "file") return;
-  const what = kind === "symlink"
-    ? "a symlink, which is not followed"
-    : `a ${kind === "directory" ? kind : "device or a pipe"}`;
-  throw refusal(path, `"${found}" is ${what}; name a file`, "denied");
-}
-
-function refuseOwner(
-  path: string,
-  found: string,
-  { file, owners, userId }: {
-    readonly file: PathFacts;
-    readonly owners: readonly (number | null)[];
-    readonly userId: number | null;
-  },
-): void {
-  if (file.ownerId === null || owners.includes(file.ownerId)) return;
-  if (userId === null) throw missingUserId("ownership of files");
-  throw refusal(
-    path,
-    `"${found}" belongs to another user (id ${file.ownerId}); run as that user, or name another file`,
-    "denied",
-  );
-}
 
 function refusal(path: string, reason: string, failure: "denied" | "other"): StoreError {
   return new StoreError(`cannot open state "${path}": ${reason}`, failure);

@@ -41,33 +41,25 @@ export interface SqliteStoreOptions extends FileAccess, Pick<FileStoreOptions, "
  * @throws {StoreError} If it cannot be opened; `missing` when it is to be read and there is none.
  */
 export async function openSqliteStore(path: string, options: SqliteStoreOptions): Promise<OpenedStore> {
-  const { access, damage, patience } = options;
-  if (access === "own" && damage !== undefined) return await openAfresh(path, damage, options);
-  try {
-    const connection = await opening(path, options, access === "read" ? connectToRead : connectToWrite);
-    return { store: createDatabaseStore(connection, path, patience), quarantined: null };
-  } catch (error) {
-    if (access !== "own" || !(error instanceof StoreError && error.failure === "damaged")) throw error;
-    return await openAfresh(path, error.message, options);
-  }
-}
-
-async function openAfresh(path: string, reason: string, options: SqliteStoreOptions): Promise<OpenedStore> {
-  const newPath = await explaining({ action: "quarantine", path }, () => quarantine(path, options));
-  const connection = await opening(path, options, connectToWrite);
-  return {
-    store: createDatabaseStore(connection, path, options.patience),
-    quarantined: { path: newPath, reason },
+  const { access, patience } = options;
+  const open = async (connect: typeof connectToWrite): Promise<Store> => {
+    const connection = await explaining(
+      { action: "open", path },
+      () => whileBusy(() => connect(path, options), patience),
+    );
+    return createDatabaseStore(connection, path, patience);
   };
-}
-
-type Connect = (path: string, options: SqliteStoreOptions) => Promise<SqliteConnection>;
-
-function opening(path: string, options: SqliteStoreOptions, connect: Connect): Promise<SqliteConnection> {
-  return explaining(
-    { action: "open", path },
-    () => whileBusy(() => connect(path, options), options.patience),
-  );
+  let reason = access === "own" ? options.damage : undefined;
+  if (reason === undefined) {
+    try {
+      return { store: await open(access === "read" ? connectToRead : connectToWrite), quarantined: null };
+    } catch (error) {
+      if (access !== "own" || !(error instanceof StoreError && error.failure === "damaged")) throw error;
+      reason = error.message;
+    }
+  }
+  const newPath = await explaining({ action: "quarantine", path }, () => quarantine(path, options));
+  return { store: await open(connectToWrite), quarantined: { path: newPath, reason } };
 }
 
 /** One process owns the state, but others may be making it at the same moment, to keep a silence or a beat. */

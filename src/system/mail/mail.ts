@@ -40,7 +40,9 @@ export function createMail(
       }
       const { port, username } = mail;
       const protection = protect({ port, address: tcp.remoteAddr.hostname, hasLogin: username !== "" });
-      const ownName = addressLiteral(tcp.localAddr.hostname);
+      const address = tcp.localAddr.hostname;
+      // RFC 5321, section 4.1.3: it is always correct, and reading it requires no permission.
+      const ownName = address.includes(":") ? `[IPv6:${address}]` : `[${address}]`;
       const progress: MailProgress = { phase: "greeting", wasHandedOver: false };
       const connection = new SmtpConnection(tcp, { clock, signal });
       try {
@@ -79,11 +81,6 @@ export async function connectToServer(
   const connection = await connectTcp(target, { clock, signal: deadline.signal });
   onStep("connected");
   return connection;
-}
-
-/** RFC 5321, section 4.1.3: it is always correct, and reading it requires no permission. */
-function addressLiteral(address: string): string {
-  return address.includes(":") ? `[IPv6:${address}]` : `[${address}]`;
 }
 
 function handshakeWith({ host, port }: OutgoingMail, protection: Protection): HandshakeTarget {

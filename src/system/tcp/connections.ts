@@ -18,12 +18,7 @@ import type {
   HostAddress,
 } from "../../domain/connections.ts";
 import { onAbort } from "../../shared/deadline.ts";
-import {
-  createUnverifiedConnect,
-  readUnverified,
-  tryHandshake,
-  type UnverifiedConnect,
-} from "../tls/handshakes.ts";
+import { createUnverifiedConnect, tryHandshake, type UnverifiedConnect } from "../tls/handshakes.ts";
 import { connectStream, connectTcp, type ConnectTcpOptions } from "./connect_tcp.ts";
 import { explainConnectionError, explainRequestError } from "../network_failure.ts";
 import { HangingLimit } from "../deno_workarounds/hanging_limit.ts";
@@ -71,7 +66,11 @@ export function createConnections(clock: Clock): Connections {
         if (refused === null) throw error;
         problem = refused.problem;
       }
-      facts ??= await readUnverified(connectUnverified, target, signal);
+      if (facts === null) {
+        const unverified = await connectUnverified(target, signal);
+        unverified?.close();
+        facts = unverified?.facts ?? null;
+      }
       return { problem, facts };
     },
     readTime: async (target, signal) => await (await import("./ntp.ts")).readTime(target, { clock, signal }),

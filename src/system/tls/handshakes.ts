@@ -150,17 +150,6 @@ export function createUnverifiedConnect(clock: Clock): UnverifiedConnect {
   };
 }
 
-/** Reads the facts of a server's certificate, valid or not, over a separate connection; `null` if it can't be read. */
-export async function readUnverified(
-  connect: UnverifiedConnect,
-  target: HandshakeTarget,
-  signal: AbortSignal,
-): Promise<CertificateFacts | null> {
-  const connection = await connect(target, signal);
-  connection?.close();
-  return connection?.facts ?? null;
-}
-
 function begin(target: HandshakeTarget, clock: Clock) {
   const { address } = target;
   const socket = connect({
