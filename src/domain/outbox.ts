@@ -143,11 +143,7 @@ export interface LimitUse {
   readonly limitedUntilMs: number | null;
 }
 
-export interface ChannelCount {
-  /** The channel, as the resolved config keys it. */
-  readonly channelKey: string;
-  /** The name for people, without secrets. */
-  readonly channelName: string;
+export interface ChannelCount extends Pick<QueuedNotification, "channelKey" | "channelName"> {
   readonly sent: number;
   /** Attempts that failed; notifications that were tried together count once. */
   readonly failedAttempts: number;
@@ -173,8 +169,7 @@ export function countOf(
 
 export function addCounts(before: ChannelCount | undefined, added: ChannelCount): ChannelCount {
   return {
-    channelKey: added.channelKey,
-    channelName: added.channelName,
+    ...added,
     sent: (before?.sent ?? 0) + added.sent,
     failedAttempts: (before?.failedAttempts ?? 0) + added.failedAttempts,
     dropped: (before?.dropped ?? 0) + added.dropped,

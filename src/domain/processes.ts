@@ -21,6 +21,8 @@ export interface CapturedText {
   readonly truncated: boolean;
 }
 
+type CapturedOutput = Readonly<Record<"stdout" | "stderr", CapturedText>>;
+
 /** How a command ended. By then its whole process group has ended, unless `survives` is set. */
 export type ProcessEnd =
   | {
@@ -29,28 +31,22 @@ export type ProcessEnd =
     /** A resource of the machine was exhausted (processes, memory, file descriptors), so that a retry can succeed. */
     readonly isShortage?: true;
   }
-  | {
+  | CapturedOutput & {
     readonly ended: "exited";
     readonly code: number;
-    readonly stdout: CapturedText;
-    readonly stderr: CapturedText;
     /**
      * Whether processes that it left in its group had to be killed. If the system's init is slow, this includes dead
      * children that the command did not wait for: they can't be distinguished.
      */
     readonly leftovers: boolean;
   }
-  | {
+  | CapturedOutput & {
     readonly ended: "signalled";
     /** Such as `SIGSEGV`; a number as text if the runtime has no name for it. */
     readonly signal: string;
-    readonly stdout: CapturedText;
-    readonly stderr: CapturedText;
   }
-  | {
+  | CapturedOutput & {
     readonly ended: "timed_out";
-    readonly stdout: CapturedText;
-    readonly stderr: CapturedText;
     /** Whether it could not be ended: another user's process, or one that is stuck in the kernel. */
     readonly survives: boolean;
   };

@@ -1,4 +1,4 @@
-import type { Files } from "../domain/system.ts";
+import type { FileFacts, Files } from "../domain/system.ts";
 import type { RequiredPermissions } from "../domain/runtime_permissions.ts";
 
 /** Thrown for a path that is no regular file, or is larger than expected; the message completes "cannot read …: ". */
@@ -6,12 +6,8 @@ export class UnreadableFileError extends Error {
   override readonly name = "UnreadableFileError";
 }
 
-export interface RegularFile {
+export interface RegularFile extends Pick<FileFacts, "mode" | "ownerId"> {
   readonly bytes: Uint8Array;
-  /** Permission bits; `null` on systems without them. */
-  readonly mode: number | null;
-  /** The owner's user id; `null` on systems without one. */
-  readonly ownerId: number | null;
 }
 
 /**

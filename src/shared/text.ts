@@ -49,15 +49,7 @@ export const QUOTED_LENGTH_MAX = 200;
 
 /** Quotes a foreign text on one line. Invisible characters become escapes: they may be the only difference. */
 export function quote(text: string): string {
-  return `"${truncate(text, QUOTED_LENGTH_MAX).replace(/[\p{Cc}\p{Cf}]/gu, escape)}"`;
-}
-
-const QUOTE_ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
-
-function escape(character: string): string {
-  const code = (character.codePointAt(0) ?? 0).toString(16);
-  return QUOTE_ESCAPES[character] ??
-    (code.length <= 2 ? `\\x${code.padStart(2, "0")}` : `\\u{${code}}`);
+  return `"${truncate(text, QUOTED_LENGTH_MAX).replace(/[\p{Cc}\p{Cf}]/gu, visible)}"`;
 }
 
 /** A word as a POSIX shell reads it back. */
@@ -88,6 +80,7 @@ const COLOR_SEQUENCE = new RegExp("(?:\u001b\\[|\u009b)[0-9;:]*m", "g");
 const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   "\n": "\\n",
   "\r": "\\r",
+  "\t": "\\t",
   "\f": "\\f",
   "\v": "\\v",
 };

@@ -62,36 +62,31 @@ function wordsOf(name: string): string {
   return name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, " ").toLowerCase();
 }
 
-/** Certificates come first: their texts may quote a part of the certificate. */
-const RULES: readonly Rule[] = [
-  ["TLS", /invalid peer certificate: UnknownIssuer/, "certificate is not trusted (unknown issuer)"],
+/** By what is behind `invalid peer certificate: `. */
+const CERTIFICATE_RULES: readonly (readonly [pattern: RegExp, reason: Rule[2]])[] = [
+  [/UnknownIssuer/, "certificate is not trusted (unknown issuer)"],
+  [/.*CaUsedAsEndEntity/, "certificate is not trusted (self-signed or a CA certificate)"],
   [
-    "TLS",
-    /invalid peer certificate: .*CaUsedAsEndEntity/,
-    "certificate is not trusted (self-signed or a CA certificate)",
-  ],
-  [
-    "TLS",
-    /invalid peer certificate: certificate expired: .*\((\d+) seconds ago\)/,
+    /certificate expired: .*\((\d+) seconds ago\)/,
     (seconds) => `certificate expired ${describeDuration(Number(seconds) * 1000)} ago`,
   ],
-  ["TLS", /invalid peer certificate: (?:Expired|certificate expired)/, "certificate expired"],
-  [
+  [/(?:Expired|certificate expired)/, "certificate expired"],
+  [/(?:NotValidYet|certificate not valid yet)/, "certificate is not valid yet"],
+  [/certificate not valid for name ("[^"]*")/, (name) => `certificate is not valid for name ${name}`],
+  [/NotValidForName/, "certificate is not valid for this name"],
+  [/.*?(\w+)\W*$/, (name) => `certificate is not accepted (${wordsOf(name)})`],
+];
+
+const RESET = "connection reset by the server";
+const NO_RESPONSE = "no response to the connection attempt";
+
+/** Certificates come first: their texts may quote a part of the certificate. */
+const RULES: readonly Rule[] = [
+  ...CERTIFICATE_RULES.map(([{ source }, reason]): Rule => [
     "TLS",
-    /invalid peer certificate: (?:NotValidYet|certificate not valid yet)/,
-    "certificate is not valid yet",
-  ],
-  [
-    "TLS",
-    /invalid peer certificate: certificate not valid for name ("[^"]*")/,
-    (name) => `certificate is not valid for name ${name}`,
-  ],
-  ["TLS", /invalid peer certificate: NotValidForName/, "certificate is not valid for this name"],
-  [
-    "TLS",
-    /invalid peer certificate: .*?(\w+)\W*$/,
-    (name) => `certificate is not accepted (${wordsOf(name)})`,
-  ],
+    new RegExp(`invalid peer certificate: ${source}`),
+    reason,
+  ]),
   ["TLS", /received fatal alert: CertificateRequired/, "server requires a client certificate"],
   // After a handshake that this side has completed, the server may still reject its certificate; other errors do not
   // belong to the handshake, and the request may have been read (RFC 8446, section 6.2).
@@ -124,23 +119,11 @@ const RULES: readonly Rule[] = [
   ["connecting", /Connection refused|os error 10061\b/, "connection refused"],
   ["connecting", /Network is unreachable|os error 10051\b/, "network is unreachable"],
   ["connecting", /No route to host|os error 10065\b/, "no route to the host"],
-  [
-    "connecting",
-    /tcp connect error: .*(?:timed out|os error 10060\b)/,
-    "no response to the connection attempt",
-  ],
-  [
-    "connecting",
-    /tcp connect error: .*(?:Connection reset by peer|os error 10054\b)/,
-    "connection reset by the server",
-  ],
+  ["connecting", /tcp connect error: .*(?:timed out|os error 10060\b)/, NO_RESPONSE],
+  ["connecting", /tcp connect error: .*(?:Connection reset by peer|os error 10054\b)/, RESET],
   // After the connection is established, an error of connecting is one of the handshake.
-  ["TLS", /\(Connect\): .*(?:Connection reset by peer|os error 10054\b)/, "connection reset by the server"],
-  [
-    "head",
-    /\(SendRequest\): .*(?:[Cc]onnection reset|Broken pipe|os error 10054\b)/,
-    "connection reset by the server",
-  ],
+  ["TLS", /\(Connect\): .*(?:Connection reset by peer|os error 10054\b)/, RESET],
+  ["head", /\(SendRequest\): .*(?:[Cc]onnection reset|Broken pipe|os error 10054\b)/, RESET],
   [
     "head",
     /connection closed before message completed|peer closed connection without sending TLS close_notify/,
@@ -159,7 +142,7 @@ const RULES: readonly Rule[] = [
   ["body", /error reading a body from connection/, "connection closed early or malformed body"],
   ["body", /unexpected end of file/, "compressed data is cut short"],
   ["body", /gzip|deflate|brotli|CRC computed|amount of bytes read/, "compressed data is malformed"],
-  ["body", /Connection reset by peer/, "connection reset by the server"],
+  ["body", /Connection reset by peer/, RESET],
 ];
 
 /** The place is a host and a port. */
@@ -228,15 +211,11 @@ const CONNECTION_RULES: readonly ConnectionRule[] = [
   ["machine", /Permission denied/, "permission denied"],
   [null, /Connection refused|ECONNREFUSED|os error 10061\b/, "connection refused"],
   // `node:tls` over a socket reports a reset in the last words.
-  [
-    null,
-    /Connection reset by peer|ECONNRESET|os error 10054\b|write UNKNOWN/,
-    "connection reset by the server",
-  ],
+  [null, /Connection reset by peer|ECONNRESET|os error 10054\b|write UNKNOWN/, RESET],
   [null, /Broken pipe|EPIPE/, "connection closed by the server"],
   [null, /Network is unreachable|ENETUNREACH|os error 10051\b/, "network is unreachable"],
   [null, /No route to host|EHOSTUNREACH|os error 10065\b/, "no route to the host"],
-  [null, /Connection timed out|ETIMEDOUT|os error 10060\b/, "no response to the connection attempt"],
+  [null, /Connection timed out|ETIMEDOUT|os error 10060\b/, NO_RESPONSE],
   [null, ENDED, "connection closed by the server"],
 ];
 

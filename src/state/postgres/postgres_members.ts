@@ -61,10 +61,7 @@ const OWNED = `SELECT queues.channel_key, token FROM queues
 
 const RECEIVED_MAX = 1_000;
 
-/**
- * Marks notifications as received under the token of their queue, and returns them. A call that is repeated, since its
- * outcome was unknown, has the same number, and returns the same ones.
- */
+/** Marks notifications as received under the token of their queue, and returns them. */
 const RECEIVE = `WITH owned AS (${OWNED}),
   next AS (
     SELECT id, token FROM outbox JOIN owned USING (channel_key)

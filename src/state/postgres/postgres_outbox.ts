@@ -13,7 +13,7 @@ import { ACTIONS, CHANNEL_COUNTS, DELIVERIES, DELIVERY_MARKERS, OUTBOX, SILENCES
 import type { Access, PostgresClient } from "./postgres_client.ts";
 import { encodeRows, insertRows, lastByKey, readAll, toArrays, upsertRows } from "./postgres_tables.ts";
 import { arrayText, type Parameter } from "../../shared/postgres/protocol.ts";
-import type { QueueRow, ReceivedNotifications, TakenQueue } from "../../domain/membership.ts";
+import type { QueueRow, ReceivedNotifications, SharedStore, TakenQueue } from "../../domain/membership.ts";
 
 export const OUTBOX_ROWS = { table: "outbox", columns: OUTBOX.columns } as const;
 
@@ -135,15 +135,11 @@ function valuesOf({ schedule, scheduledMs }: QueuedSummary): readonly Parameter[
   return [columnText.encode(schedule), scheduledMs];
 }
 
+/** As in {@linkcode SharedStore}, for any process. */
 export interface ClaimedQueues {
-  /** Claims a queue if its token is still the given one; `null` if another process was faster. */
-  take(queue: QueueRow, owner: string): Promise<TakenQueue | null>;
-  /** Gives a queue back, if it is still owned. */
-  giveBack(queue: QueueRow): Promise<void>;
-  /**
-   * Returns the notifications in these queues that were not received under their present token. A call that is
-   * repeated, since its outcome was unknown, has the same number, and returns the same ones.
-   */
+  take: SharedStore["takeQueue"];
+  giveBack: SharedStore["giveBackQueue"];
+  /** A call that is repeated, since its outcome was unknown, has the same number, and returns the same ones. */
   receive(queues: readonly QueueRow[], call: number): Promise<ReceivedNotifications>;
   /** Persists the outcomes of notifications in those of these queues that are still owned, and returns their keys. */
   change(change: OutboxChange, queues: readonly QueueRow[]): Promise<ReadonlySet<string>>;
