@@ -33,19 +33,16 @@ export function createFiles(clock: Clock): Files {
 }
 
 async function readBeginning(path: string, bytesMax: number): Promise<Uint8Array> {
-  using file = await Deno.open(path);
   const parts: Uint8Array[] = [];
-  for (let left = bytesMax + 1; left > 0;) {
-    const wanted = Math.min(left, PART_BYTES);
-    const part = await readUpTo(file, wanted);
-    parts.push(part);
+  let left = bytesMax + 1;
+  // It is closed at the end of the loop.
+  for await (const part of (await Deno.open(path)).readable) {
+    parts.push(part.subarray(0, left));
     left -= part.length;
-    if (part.length < wanted) break;
+    if (left <= 0) break;
   }
   return joinBytes(parts);
 }
-
-const PART_BYTES = 64 * 1024;
 
 const READ_MS_MAX = 10_000;
 

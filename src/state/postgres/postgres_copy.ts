@@ -39,10 +39,7 @@ export async function openPostgresTables(
           });
           for (const table of TABLES) await raiseNextId(session, table);
         })),
-    close: () => {
-      client.close();
-      return Promise.resolve();
-    },
+    close: () => Promise.resolve(client.close()),
   };
 }
 

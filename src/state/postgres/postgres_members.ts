@@ -368,10 +368,7 @@ export function openHeartbeats(
         };
       }),
     leave: ({ host, id }) => write(async () => void await client.query(LEAVE, [columnText.encode(host), id])),
-    close: () => {
-      client.close();
-      return Promise.resolve();
-    },
+    close: () => Promise.resolve(client.close()),
   };
 }
 

@@ -46,10 +46,7 @@ export function createDatabaseStore(connection: SqliteConnection, path: string, 
       (await access.select(`SELECT ${MONITOR.columns} FROM monitor`, [], MONITOR.decode))[0]?.run ?? null,
     keepMonitorRun: (run) => write(() => void connection.run(MONITOR.upsert, ...MONITOR.encode({ run }))),
     prune: (nowMs, journalMs) => write(() => pruneSome(nowMs, journalMs)),
-    close: () => {
-      connection.close();
-      return Promise.resolve();
-    },
+    close: () => Promise.resolve(connection.close()),
   };
 }
 

@@ -17,10 +17,7 @@ export async function openSqliteTables(path: string, options: SqliteStoreOptions
         return rows.map((row) => columns.map((name) => row[name] ?? null));
       }),
     fill: (work) => explaining({ action: "write", path }, () => fill(connection, work)),
-    close: () => {
-      connection.close();
-      return Promise.resolve();
-    },
+    close: () => Promise.resolve(connection.close()),
   };
 }
 

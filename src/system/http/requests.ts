@@ -305,10 +305,7 @@ function responseOf(
     },
     header: (name) => dropped.includes(name.toLowerCase()) ? null : headerOf(head, name.toLowerCase()),
     read: read === null ? () => Promise.resolve(null) : decoded(read, coding),
-    close: () => {
-      close();
-      return Promise.resolve();
-    },
+    close: () => Promise.resolve(close()),
   };
 }
 

@@ -277,11 +277,7 @@ export function createOutputTail(bytesMax: number): OutputTail {
       if (isInLine && lastSource !== source) keep(LINE_FEED);
       lastSource = source;
       isInLine = given.at(-1) !== LINE_FEED[0];
-      if (given.length < bytesMax) return keep(given.slice());
-      // A flood: earlier output does not matter any more, and copying all of it would take time.
-      isCut ||= bytes + given.length > bytesMax;
-      pieces = [given.subarray(-bytesMax)];
-      bytes = bytesMax;
+      keep(given.slice());
     },
     text: () => {
       const whole = joinBytes(pieces);

@@ -108,8 +108,8 @@ async function follow(leader: Deno.ChildProcess, following: Following): Promise<
   const departure = endOf(leader);
   if (command.input !== undefined) feed(leader, command.input);
 
-  const cut = await firstCut(departure, following);
-  let hasGone = cut === "exited";
+  const exited = await exitsInTime(departure, following);
+  let hasGone = exited;
   if (!hasGone) {
     await groups.signal(leader, "SIGTERM");
     hasGone = await endsWithin(clock, terminationGraceMs, departure);
@@ -126,7 +126,7 @@ async function follow(leader: Deno.ChildProcess, following: Following): Promise<
   }
 
   const texts = { stdout: await stdout.stop(), stderr: await stderr.stop() };
-  if (cut !== "exited") return { ended: "timed_out", survives: !hasGone, ...texts };
+  if (!exited) return { ended: "timed_out", survives: !hasGone, ...texts };
   const { code, signal } = await departure;
   return signal === null
     ? { ended: "exited", code, leftovers, ...texts }
@@ -154,16 +154,13 @@ async function endRemains(
   return await groups.signal(leader, "SIGKILL") === "sent";
 }
 
-type Cut = "exited" | "timed_out" | "aborted";
-
-async function firstCut(departure: Promise<ChildEnd>, { command, signal, clock }: Following): Promise<Cut> {
+/** Waits until a leader exits; `false`: time was up before, or the signal aborted. */
+async function exitsInTime(
+  departure: Promise<ChildEnd>,
+  { command, signal, clock }: Following,
+): Promise<boolean> {
   using deadline = startDeadline(clock, command.timeoutMs, signal);
-  try {
-    await unlessAborted(departure, deadline.signal);
-    return "exited";
-  } catch {
-    return deadline.isTimeUp ? "timed_out" : "aborted";
-  }
+  return await unlessAborted(departure, deadline.signal).then(() => true, () => false);
 }
 
 /** The number of bytes that are read at full speed; a command that writes more is slowed down. */

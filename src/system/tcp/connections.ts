@@ -173,14 +173,11 @@ class RefusedCertificate extends Error {
 
 function refusedCertificate(error: unknown): RefusedCertificate | null {
   if (!(error instanceof Error) || !error.message.includes("invalid peer certificate")) return null;
-  return new RefusedCertificate(problemOf(explainRequestError(error, "https://server.invalid").reason));
-}
-
-function problemOf(reason: string): CertificateProblem {
+  const { reason } = explainRequestError(error, "https://server.invalid");
   const about = /expired|not valid yet/.test(reason)
     ? "dates"
     : /not valid for/.test(reason)
     ? "names"
     : "trust";
-  return { about, reason };
+  return new RefusedCertificate({ about, reason });
 }
