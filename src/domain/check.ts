@@ -234,19 +234,16 @@ export type TraceDepth = "brief" | "full";
 
 // The implicit check of an agent: whether it reports.
 
-/** The name of the check that is about an agent itself. */
 export function agentCheckName(agent: string): string {
   return `agent ${agent}`;
 }
 
-/** Returns whether a check is about an agent itself. */
 export function isAgentCheck({ name, agent }: Pick<Check, "name" | "agent">): boolean {
   return agent !== undefined && name === agentCheckName(agent);
 }
 
 const LATE = "reported late";
 
-/** Returns the output of a result that its agent reported late. */
 export function lateOutput(output: string): string {
   return output === "" ? LATE : `${LATE}: ${output}`;
 }

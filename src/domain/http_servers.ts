@@ -37,7 +37,6 @@ export interface HttpServer {
 export interface ServeOptions {
   /** Returns the response. An error becomes status 500. */
   handle(request: IncomingRequest): Promise<ServerResponse>;
-  /** Called with a bug of `handle`. */
   onBug(error: unknown): void;
 }
 

@@ -1,5 +1,3 @@
-/** Names of systemd units. */
-
 const NAME = String.raw`[\w:.\\@-]+`;
 
 /** Matches the name of a unit of the system, of any type (systemd.unit(5)). */

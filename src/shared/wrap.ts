@@ -78,7 +78,6 @@ export function textWidth(text: string): number {
   return columns;
 }
 
-/** Anything but printable ASCII. */
 const NOT_PLAIN = /[^\x20-\x7e]/;
 
 /**

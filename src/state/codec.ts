@@ -17,7 +17,6 @@ export interface Codec<T, Stored = unknown> {
   readonly isOptional?: boolean;
 }
 
-/** Values that are stored as they are. */
 function plain<T>(is: (stored: unknown) => stored is T, expected: string): Codec<T, T> {
   return {
     encode: (value) => value,

@@ -4,7 +4,6 @@ import { StoreError } from "../domain/store.ts";
 import type { Table } from "./sql/table_declaration.ts";
 import { TABLES } from "./sql/tables.ts";
 
-/** A table as far as copying needs it. */
 export type CopiedTable = Pick<Table<never>, "name" | "declared" | "primary" | "unique">;
 
 /** A row, in the order of {@linkcode copiedColumns}. */

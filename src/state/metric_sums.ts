@@ -80,7 +80,6 @@ function addSums(sums: readonly Sum[]): Sum {
   return [runs, total, min, max, ...addValueHistograms(sums.map((sum) => sum.slice(4)))];
 }
 
-/** Returns the sums of some hours. */
 export function addMetrics(hours: readonly MetricSums[]): MetricSums {
   const byName = Map.groupBy(hours.flatMap((sums) => Object.entries(sums)), ([name]) => name);
   return Object.fromEntries([...byName].map(([name, all]) => [name, addSums(all.map(([, sum]) => sum))]));

@@ -8,7 +8,6 @@ import type { Clock } from "../domain/clock.ts";
 const nothing = (): Promise<void> => Promise.resolve();
 const none = (): Promise<readonly never[]> => Promise.resolve([]);
 
-/** Of a state that reports nothing. */
 export const NO_REPORTS: ReportStore = {
   reports: () => Promise.resolve({ reports: [], waiting: 0 }),
   reporting: () => Promise.resolve(null),

@@ -11,7 +11,6 @@ const SEEN_EVERY_MS = 24 * 3_600_000;
  */
 export class RecordCache {
   readonly #records: Map<string, CheckRecord>;
-  /** What the last runs depended on. */
   readonly attributes = new AttributeIndex();
 
   constructor(records: readonly CheckRecord[]) {
@@ -102,7 +101,6 @@ export class AttributeIndex {
     return this.#checks.get(attribute) ?? NONE;
   }
 
-  /** Returns the checks whose last run suspects an attribute. */
   suspectingWith(attribute: string): ReadonlySet<string> {
     return this.#suspected.get(attribute) ?? NONE;
   }
@@ -112,7 +110,6 @@ export class AttributeIndex {
     return this.#version;
   }
 
-  /** The checks whose last run has a suspect. */
   get suspecting(): ReadonlySet<string> {
     return this.#suspecting;
   }

@@ -24,7 +24,6 @@ export interface VersionedRecords {
   save(batch: RecordBatch): Promise<ReadonlySet<string>>;
 }
 
-/** Updates as they are sent. */
 export interface RecordBatch {
   readonly updates: readonly CheckUpdate[];
   /** The version that it gives to each record, and the one that it replaces, by name; 0: none is known. */

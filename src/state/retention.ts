@@ -9,7 +9,6 @@ const CHANGE_OUTPUT_BYTES_MAX = 1024;
 /** How much of a change's trace is kept: with all of its changes, a check stays below some megabytes. */
 const CHANGE_TRACE_BYTES_MAX = 4096;
 
-/** A change as much of it as is kept. */
 export function cutChange(change: ConditionChange): ConditionChange {
   return {
     ...change,

@@ -268,17 +268,14 @@ class ReplaceableStore {
     if (options.isUnreachable) this.#health = { status: "failing" };
   }
 
-  /** The store; another one after a replacement. */
   get store(): Store {
     return this.#store;
   }
 
-  /** Calls back when writes succeed again. */
   onWritable(callback: () => void): void {
     this.#onWritable = callback;
   }
 
-  /** Whether the last write succeeded. */
   get isWritable(): boolean {
     return this.#health.status === "writable";
   }

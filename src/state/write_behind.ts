@@ -30,7 +30,6 @@ export class WriteBehindBuffer {
     this.#save = save;
   }
 
-  /** How many updates are pending. */
   get count(): number {
     return this.#pending.length;
   }
@@ -45,7 +44,6 @@ export class WriteBehindBuffer {
     if (isUrgent) this.#hasUrgent = true;
   }
 
-  /** Drops the pending updates of some checks. */
   drop(names: ReadonlySet<string>): void {
     this.#pending = this.#pending.filter(({ record }) => !names.has(record.name));
   }

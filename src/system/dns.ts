@@ -90,7 +90,6 @@ async function askMachine({ name, type }: DnsQuestion, signal: AbortSignal): Pro
   }
 }
 
-/** The text of a record that the runtime has parsed. */
 export function recordText(record: unknown): string {
   if (typeof record === "string") return withoutDot(record);
   // A TXT record consists of texts without a meaning of their own (RFC 7208, section 3.3). The runtime has a character for each byte.

@@ -197,7 +197,6 @@ function kindOf(info: Deno.FileInfo): "file" | "directory" | "symlink" | "other"
   return info.isDirectory ? "directory" : "other";
 }
 
-/** How long a file system may take to respond. */
 const RESPONSE_MS_MAX = 2_000;
 
 /** Waits for a file system; a call that hangs is abandoned. Throws `Deno.errors.TimedOut` if it doesn't respond in time. */

@@ -320,7 +320,6 @@ export class StatementResponse {
     this.#onParsed = onParsed ?? (() => {});
   }
 
-  /** The error of the statement, until the end of the response. */
   get failure(): PostgresError | null {
     return this.#failure;
   }

@@ -32,7 +32,6 @@ const EXCHANGE_TIMEOUT_MS = 15_000;
 const LOCK_SHARE = 1 / 6;
 const STATEMENT_SHARE = 2 / 3;
 
-/** A unit of work is attempted so often. */
 const ATTEMPTS_MAX = 4;
 const PAUSE_MS = 20;
 /** Before the next attempt to connect: twice as long after each failure. */
@@ -242,7 +241,6 @@ interface ServerFacts {
   readonly connections: Pick<Connections, "explain">;
 }
 
-/** The server of a target, as people name it. */
 function nameOf(target: DatabaseTarget): string {
   return "socketPath" in target ? target.socketPath : hostAndPort(target.host, target.port);
 }

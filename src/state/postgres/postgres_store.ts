@@ -123,7 +123,6 @@ function createPostgresStore(
   { place, random, open }: {
     readonly place: PostgresPlace;
     readonly random: () => number;
-    /** Resolves once the tables are there. */
     readonly open: () => Promise<void>;
   },
 ): SharedStore {

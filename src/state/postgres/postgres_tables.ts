@@ -280,7 +280,6 @@ export async function readAll(
   }
 }
 
-/** The last of each of some values with the same key. */
 export function lastByKey<T>(values: readonly T[], keyOf: (value: T) => string): readonly T[] {
   return [...new Map(values.map((value) => [keyOf(value), value])).values()];
 }

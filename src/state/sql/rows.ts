@@ -340,5 +340,4 @@ export const DELETE_STRAY_MARKERS = `DELETE FROM delivery_markers
 /** The counts of all channels, in the order in which they were first counted. */
 export const SELECT_COUNTS = `SELECT ${CHANNEL_COUNTS.columns} FROM channel_counts ORDER BY id`;
 
-/** The summary that was queued last. */
 export const SELECT_SUMMARY = `SELECT ${SUMMARY.columns} FROM summary`;

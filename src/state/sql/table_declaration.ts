@@ -3,7 +3,6 @@ import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
 import { type Condition, type ConditionCounts, CONDITIONS, eachCondition } from "../../domain/condition.ts";
 import { bytes, type Codec, columnText, json, nullable, number, word } from "../codec.ts";
 
-/** A row as a database gives it, by column. */
 export type Row = Readonly<Record<string, SQLOutputValue>>;
 
 type Merge = "replace" | "fill" | "keep" | "add" | "tally" | "max" | "min" | "prepend";
@@ -39,7 +38,6 @@ interface Field<T> {
   decode(row: Row): T;
 }
 
-/** A field in one column. */
 export function field<T>(
   name: string,
   type: string,
@@ -60,7 +58,6 @@ export function integer(name: string, options: FieldOptions = {}): Field<number>
   return field(name, "INTEGER NOT NULL", { ...number, ...options });
 }
 
-/** As `integer`, or `null`. */
 export function integerOrNull(name: string): Field<number | null> {
   return field(name, "INTEGER", nullable(number));
 }
@@ -78,7 +75,6 @@ export function oneOf<T extends string>(name: string, words: readonly T[]): Fiel
   return field(name, "TEXT NOT NULL", word(words));
 }
 
-/** Any text, or `null`. */
 export function stringOrNull(name: string, options: FieldOptions = {}): Field<string | null> {
   return field(name, "TEXT", { ...nullable(columnText), ...options });
 }
@@ -87,7 +83,6 @@ export function jsonField<T>(name: string, codec: Codec<T>): Field<T> {
   return field(name, "TEXT NOT NULL", json(codec));
 }
 
-/** Any value or `null`, as JSON. */
 export function jsonFieldOrNull<T>(
   name: string,
   codec: Codec<T>,
@@ -173,7 +168,6 @@ export interface Table<T> {
   readonly unique: readonly string[];
   /** Makes the table without the columns that are added. */
   readonly create: string;
-  /** Makes the table with all columns. */
   readonly createWhole: string;
   /** Adds them, by name. */
   readonly add: Readonly<Record<string, string>>;

@@ -139,7 +139,6 @@ const LOCATION_VOTE: Codec<LocationVote> = object({
   run: optional(number),
 });
 
-/** The last result of a check. */
 export const RESULT: Codec<KeptResult> = object({
   condition,
   output: text,
@@ -372,7 +371,6 @@ export const ACTIONS: Table<PageAction> = table("actions", {
   note: string("note"),
 }, { unique: ["key"] });
 
-/** In every kind of database. */
 export const CREATE_ACTIONS_INDEX = "CREATE INDEX actions_by_check ON actions (check_name, at_ms)";
 
 /** Jobs, and the time when each was first recorded; a clock that is set back makes that earlier. */
@@ -428,7 +426,6 @@ export const MONITOR: Table<{ readonly run: MonitorRun }> = table("monitor", {
   run: jsonField("run", MONITOR_RUN),
 }, { hasOneRow: true });
 
-/** The summary that was queued last. */
 export const SUMMARY: Table<QueuedSummary> = table("summary", {
   schedule: string("schedule"),
   scheduledMs: integer("scheduled_at_ms"),
@@ -458,7 +455,6 @@ export const REPORTS: Table<StoredReport> = table("reports", {
   run: jsonField("run", object<ReportedRun>(REPORTED_RUN)),
 }, { unique: ["sequence"] });
 
-/** What is known about these reports. */
 export const REPORTING: Table<Reporting> = table("reporting", {
   stream: string("stream"),
   received: integer("received"),
@@ -501,7 +497,6 @@ export const TABLES: readonly DeclaredTable[] = [
   REPORTING,
 ];
 
-/** The indexes of the tables, in every kind of database. */
 export const CREATE_INDEXES: readonly string[] = [
   "CREATE INDEX changes_by_time ON changes (check_id, at_ms)",
   "CREATE INDEX outbox_dropped ON outbox (next_attempt_at_ms, first_failed_at_ms) WHERE state = 'dropped'",

@@ -198,7 +198,6 @@ const SELECT_JOB = "SELECT id, since_ms FROM jobs WHERE name = ?";
 
 const UPSERT_JOB = `${JOBS.upsert} RETURNING id`;
 
-/** The run of a job whose end was noted last. */
 const SELECT_LAST_RUN = `SELECT ${JOB_RUNS.columns} FROM job_runs
   WHERE job_id = ? AND end_order IS NOT NULL ORDER BY end_order DESC LIMIT 1`;
 
@@ -208,7 +207,6 @@ const SELECT_RUNS_IN_PROGRESS = `SELECT ${JOB_RUNS.columns} FROM job_runs
     AND id > (SELECT coalesce(max(id), 0) FROM job_runs WHERE job_id = ?1 AND end_order IS NOT NULL)
   ORDER BY id`;
 
-/** Inserts the start of a run that is not recorded yet. */
 const INSERT_BEGUN_RUN = `${JOB_RUNS.insert} ON CONFLICT (key) DO NOTHING`;
 
 const SELECT_END_ORDER = "SELECT coalesce(max(end_order), 0) + 1 AS end_order FROM job_runs WHERE job_id = ?";

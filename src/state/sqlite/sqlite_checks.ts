@@ -237,14 +237,12 @@ const ADD_HOURS_TO_DAYS = `INSERT INTO rollups (${ROLLUPS.columns})
   SELECT check_id, ${START_OF_DAY} AS day_ms, ${DAY_MS}, ${ROLLUPS.aggregates}
   FROM rollups WHERE check_id = ? AND start_ms < ? AND span_ms = ${HOUR_MS} GROUP BY day_ms ${ROLLUPS.onConflict}`;
 
-/** Deletes the aggregated rows: the same check and time. */
 const DELETE_ADDED_HOURS = `DELETE FROM rollups WHERE check_id = ? AND start_ms < ? AND span_ms = ${HOUR_MS}`;
 
 const DELETE_OLD_ROLLUPS = "DELETE FROM rollups WHERE check_id = ? AND start_ms + span_ms < ?";
 
 const DELETE_OLD_CHANGES = "DELETE FROM changes WHERE check_id = ? AND at_ms < ?";
 
-/** Forgets a check's changes beyond so many of the newest. */
 const DELETE_SURPLUS_CHANGES = `DELETE FROM changes WHERE id IN (
     SELECT id FROM changes WHERE check_id = ? ORDER BY at_ms DESC, id DESC LIMIT -1 OFFSET ?)`;
 

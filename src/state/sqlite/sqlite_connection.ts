@@ -9,7 +9,6 @@ import type { Clock } from "../../domain/clock.ts";
 import { missingUserId } from "../../domain/runtime_permissions.ts";
 import { COMPANIONS, type FileStoreOptions, type PathFacts, type StoreFiles } from "../../domain/stores.ts";
 
-/** The parts of the runtime's database that are used. */
 export interface Database extends Pick<DatabaseSync, "isOpen" | "isTransaction" | "exec" | "close"> {
   prepare(sql: string): Statement;
 }
@@ -118,7 +117,6 @@ export async function openConnection(
 /** Marks a database as one of monitor's ("mntr" in ASCII; SQLite's header, offset 68). Never changes. */
 export const APPLICATION_ID = 0x6d6e7472;
 
-/** A database that a newer monitor has written. */
 export class NewerVersionError extends Error {
   override readonly name = "NewerVersionError";
 }

@@ -21,7 +21,6 @@ export function keepQueued(connection: SqliteConnection, row: QueuedNotification
   connection.run(OUTBOX.upsert, ...OUTBOX.encode(row));
 }
 
-/** Logs a delivery, as part of whatever transaction is open. */
 export function logDelivery(connection: SqliteConnection, row: LoggedDelivery): void {
   connection.run(LOG_DELIVERY, ...DELIVERIES.encode(row));
 }
@@ -112,7 +111,6 @@ function upsertAll<T>(connection: SqliteConnection, table: Table<T>, rows: reado
 
 // The statements on the outbox that are more than an upsert of a row. Names and keys are encoded as column text.
 
-/** All queued notifications, by sequence. */
 const SELECT_OUTBOX = `SELECT ${OUTBOX.columns} FROM outbox ORDER BY sequence, id`;
 
 export const DELETE_QUEUED = "DELETE FROM outbox WHERE key = ?";
@@ -138,9 +136,7 @@ const END_ALL_SILENCES = "UPDATE silences SET until_ms = ?1 WHERE until_ms > ?1 
 /** Ends at a time those of one check, or with NULL those of all checks at once, that are not over then. */
 const END_SILENCES = `${END_ALL_SILENCES} AND check_name IS ?2`;
 
-/** Forgets silences that ended before a time, so many at most. */
 const DELETE_OLD_SILENCES =
   "DELETE FROM silences WHERE id IN (SELECT id FROM silences WHERE until_ms < ? LIMIT ?)";
 
-/** Forgets actions before a time, so many at most. */
 const DELETE_OLD_ACTIONS = "DELETE FROM actions WHERE id IN (SELECT id FROM actions WHERE at_ms < ? LIMIT ?)";

@@ -162,7 +162,6 @@ function findDamage(connection: SqliteConnection, sizeBytes: number): void {
   throw new DamagedFileError(`the file is damaged (${finding})`);
 }
 
-/** Returns whether this process created the file. */
 async function createStateFile(path: string, files: StoreFiles): Promise<boolean> {
   const create = (): Promise<boolean> =>
     files.createFile(path).then(() => true, (error) => {

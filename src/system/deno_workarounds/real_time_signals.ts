@@ -12,7 +12,6 @@ export interface ChildEnd {
   readonly signal: string | null;
 }
 
-/** Returns how a child has terminated, whatever the signal. */
 export async function endOf(child: Deno.ChildProcess): Promise<ChildEnd> {
   try {
     return await child.status;

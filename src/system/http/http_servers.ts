@@ -101,7 +101,6 @@ class Server implements Pick<HttpServer, "close"> {
     }
   }
 
-  /** Returns how long to wait for the next one. */
   async #acceptOne(): Promise<number> {
     let connection: Deno.TcpConn;
     try {

@@ -215,7 +215,6 @@ export function refusal(reason: string): SmtpError {
   return new SmtpError(reason, { retryable: false });
 }
 
-/** How far a conversation came. */
 export interface MailProgress {
   /** Such as `greeting` or `login`. */
   phase: string;
@@ -226,7 +225,6 @@ export interface MailProgress {
 /** The reply to any command, or to none, of a server or a proxy that closes (RFC 5321, 3.8 and 4.2.2). */
 export const CLOSING = 421;
 
-/** Makes a failure of whatever a conversation was rejected with. */
 export function mailFailure(
   error: unknown,
   { phase, wasHandedOver }: MailProgress,
