@@ -134,26 +134,19 @@ function toParameters({ updates, versions }: RecordBatch): readonly Parameter[] 
   const byName = Map.groupBy(updates, ({ record }) => record.name);
   const checks = [...versions].map(([name, { version, replaces }]) => {
     const own = byName.get(name) ?? [];
-    const runs = own.length === 1
-      ? packRun(own[0]?.rollup ?? null)
-      : joinBytes(own.toReversed().map(({ rollup }) => packRun(rollup)));
+    const runs = joinBytes(own.toReversed().map(({ rollup }) => packRun(rollup)));
     const record = own.at(-1)?.record ?? unreachable();
     const check = { ...record, freshRuns: runs.subarray(0, RECENT_BYTES_MAX) };
     return [version, replaces, ...CHECKS.encode(check)];
   });
   const rollups = [...byName].flatMap(([name, own]) =>
-    mergedRollups(own).map((rollup) =>
-      ROLLUPS.encode({ ...rollup, checkId: 0 }).with(0, columnText.encode(name))
-    )
+    mergedRollups(own).map((rollup) => ofCheck(ROLLUPS, name, { ...rollup, checkId: 0 }))
   );
-  const changes = updates.flatMap(({ change, record: { name } }) => {
-    if (change === null) return [];
-    return [CHANGES.encode({ ...cutChange(change), checkId: 0 }).with(0, columnText.encode(name))];
-  });
+  const changes = updates.flatMap(({ change, record: { name } }) =>
+    change === null ? [] : [ofCheck(CHANGES, name, { ...cutChange(change), checkId: 0 })]
+  );
   const journal = [...byName].flatMap(([name, own]) =>
-    mergedBlocks(own).map((block) =>
-      JOURNAL.encode({ ...block, checkId: 0 }).with(0, columnText.encode(name))
-    )
+    mergedBlocks(own).map((block) => ofCheck(JOURNAL, name, { ...block, checkId: 0 }))
   );
   const queued = lastByKey(
     updates.flatMap(({ queued, record: { name } }) => queued.map((row) => ({ name, row }))),
@@ -166,6 +159,11 @@ function toParameters({ updates, versions }: RecordBatch): readonly Parameter[] 
     ...toArrays(queued, 1 + OUTBOX.declared.length),
     ...toArrays(journal, JOURNAL.declared.length),
   ];
+}
+
+/** The values of a row with the name of its check in the place of the id. */
+function ofCheck<T>(table: Table<T>, name: string, row: T) {
+  return table.encode(row).with(0, columnText.encode(name));
 }
 
 function unreachable(): never {

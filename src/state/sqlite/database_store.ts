@@ -23,13 +23,7 @@ import { createOutboxStore, pruneOutbox } from "./sqlite_outbox.ts";
 import { CLOCK, JOB_RUNS, JOBS, MONITOR } from "../sql/tables.ts";
 import { columnText, number } from "../codec.ts";
 import { DELETE_STRAY_MARKERS, endedRunOf, runOf } from "../sql/rows.ts";
-import {
-  addReading,
-  type ClockReadings,
-  JOB_RUNS_MAX,
-  limitsAt,
-  type RetentionLimits,
-} from "../retention.ts";
+import { addReading, type ClockReadings, JOB_RUNS_MAX, limitsAt } from "../retention.ts";
 
 /** The store of a database that is open and up to date, which it closes. The path is for error messages. */
 export function createDatabaseStore(connection: SqliteConnection, path: string, patience?: Patience): Store {
@@ -127,10 +121,24 @@ function createPruner(
   let lastId = 0;
   return (nowMs, journalMs) => {
     const forgotten: string[] = [];
+    /** The id of the last examined check; `null`: it was the last one of all. */
     const end = connection.transaction(() => {
       const limits = limitsAt(readClock(connection, nowMs).earlierMs, journalMs);
-      const rows = pruneOutbox(connection, limits, ROWS_MAX);
-      return rows >= ROWS_MAX ? lastId : pruneBehind(connection, lastId, { limits, rows, forgotten });
+      let rows = pruneOutbox(connection, limits, ROWS_MAX);
+      if (rows >= ROWS_MAX) return lastId;
+      const checks = connection.all(SELECT_CHECKS_BEHIND, lastId, CHECKS_MAX);
+      for (const check of checks) {
+        const checkId = Number(check["id"]);
+        const isForgotten = Number(check["seen_at_ms"]) < limits.seenMs;
+        rows += isForgotten ? deleteCheck(connection, checkId) : pruneCheck(connection, checkId, limits);
+        if (isForgotten) forgotten.push(columnText.decode(check["name"], "name"));
+        if (rows >= ROWS_MAX) return checkId;
+      }
+      if (checks.length === CHECKS_MAX) return Number(checks.at(-1)?.["id"]);
+      connection.run(DELETE_STRAY_MARKERS);
+      connection.run(DELETE_OLD_JOB_RUNS, limits.seenMs);
+      connection.run(DELETE_OLD_JOBS, limits.seenMs);
+      return null;
     });
     lastId = end ?? 0;
     return { finished: end === null && shrink(connection), forgotten };
@@ -164,32 +172,6 @@ function shrink(connection: SqliteConnection): boolean {
   // A page for each row that is read, so that `run` would give back one alone.
   const count = connection.all(`PRAGMA incremental_vacuum(${PAGES_MAX})`).length;
   return count === 0 || surplus <= PAGES_MAX;
-}
-
-/** Returns the id of the last examined check; `null` if it was the last one of all. */
-function pruneBehind(
-  connection: SqliteConnection,
-  id: number,
-  { limits, rows: rowsBefore, forgotten }: {
-    readonly limits: RetentionLimits;
-    readonly rows: number;
-    readonly forgotten: string[];
-  },
-): number | null {
-  let rows = rowsBefore;
-  const checks = connection.all(SELECT_CHECKS_BEHIND, id, CHECKS_MAX);
-  for (const check of checks) {
-    const checkId = Number(check["id"]);
-    const isForgotten = Number(check["seen_at_ms"]) < limits.seenMs;
-    rows += isForgotten ? deleteCheck(connection, checkId) : pruneCheck(connection, checkId, limits);
-    if (isForgotten) forgotten.push(columnText.decode(check["name"], "name"));
-    if (rows >= ROWS_MAX) return checkId;
-  }
-  if (checks.length === CHECKS_MAX) return Number(checks.at(-1)?.["id"]);
-  connection.run(DELETE_STRAY_MARKERS);
-  connection.run(DELETE_OLD_JOB_RUNS, limits.seenMs);
-  connection.run(DELETE_OLD_JOBS, limits.seenMs);
-  return null;
 }
 
 // The statements on jobs that are more than an upsert of a row. Names and keys are encoded as column text.
