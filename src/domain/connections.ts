@@ -205,22 +205,12 @@ export interface IncomingResponse {
   close(): Promise<void>;
 }
 
-export interface RequestFailure {
+export interface RequestFailure extends Pick<ConnectionFailure, "reason"> {
   /**
    * The phase that failed, if the runtime reports it. `permission`, `settings` (such as an invalid certificate file) and
    * `machine` (such as no file descriptor left) are failures of this side.
    */
-  readonly phase:
-    | "permission"
-    | "settings"
-    | "machine"
-    | "resolving"
-    | "connecting"
-    | "TLS"
-    | "head"
-    | "body";
-  /** One line for people, such as `connection refused`. */
-  readonly reason: string;
+  readonly phase: Exclude<ConnectionFailure["phase"], "STARTTLS" | "sending" | "reading"> | "head" | "body";
   /** The host and port of the connection. @default those of the target */
   readonly place?: string;
 }

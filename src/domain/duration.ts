@@ -5,13 +5,7 @@
  * Smaller units are truncated, never rounded up. A negative duration has a minus sign.
  */
 export function describeDuration(durationMs: number): string {
-  let rest = Math.trunc(Math.abs(durationMs) / 1000);
-  const terms: string[] = [];
-  for (const { seconds, name } of UNITS) {
-    const count = Math.floor(rest / seconds);
-    rest -= count * seconds;
-    if (count > 0) terms.push(`${count} ${name}`);
-  }
+  const terms = termsOf(Math.abs(durationMs), Math.floor);
   if (terms.length === 0) return "0 s";
   return `${durationMs < 0 ? "-" : ""}${terms.slice(0, 2).join(" ")}`;
 }
@@ -26,12 +20,15 @@ const UNITS = [
 /** Describes a configured duration in full, as the config accepts it: `1 d 2 h 3 min 4 s`, `1.25 s`, `0.1 ms`. */
 export function exactDuration(durationMs: number): string {
   if (durationMs < 1000) return `${durationMs} ms`;
+  return termsOf(durationMs, (seconds) => Number(seconds.toFixed(9))).join(" ");
+}
+
+/** `rounded` rounds the seconds, the last term. */
+function termsOf(durationMs: number, rounded: (seconds: number) => number): readonly string[] {
   let rest = durationMs;
-  const terms: string[] = [];
-  for (const { seconds, name } of UNITS) {
-    const count = seconds === 1 ? Number((rest / 1000).toFixed(9)) : Math.floor(rest / (seconds * 1000));
+  return UNITS.flatMap(({ seconds, name }) => {
+    const count = seconds === 1 ? rounded(rest / 1000) : Math.floor(rest / (seconds * 1000));
     rest -= count * seconds * 1000;
-    if (count > 0) terms.push(`${count} ${name}`);
-  }
-  return terms.join(" ");
+    return count > 0 ? [`${count} ${name}`] : [];
+  });
 }

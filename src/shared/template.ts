@@ -4,54 +4,45 @@ import type { JsonTemplate } from "../domain/generated/config.ts";
 import { CONDITIONS, SHOWN_CONDITIONS } from "../domain/condition.ts";
 import { EVENTS } from "../domain/outbox.ts";
 
-export const TEMPLATE_FIELDS = [
-  "id",
-  "check",
-  "title",
-  "event",
-  "condition",
-  "previous",
-  "output",
-  "detail",
-  "problem_began_at",
-  "decided_at",
-  "occurrences",
-  "next_run_at",
-  "host",
-  "acknowledged",
-  "flapping",
-  "dependents",
-  "test",
-  "summarized",
-  "summary",
-  "headline",
-  "text",
-  "action",
-  "severity",
-  "url",
-  "acknowledge_url",
-  "kind",
-  "target",
-  "tags",
-  "description",
-  "runbook",
-  "duration",
-  "time_zone",
-] as const;
-
-export type TemplateField = typeof TEMPLATE_FIELDS[number];
-
 /** A value for each field, of the form that real ones have. */
-export const SAMPLE_FIELDS: Readonly<Record<TemplateField, string>> = {
-  ...Object.fromEntries(TEMPLATE_FIELDS.map((field) => [field, "sample"])) as Record<TemplateField, string>,
+export const SAMPLE_FIELDS = {
+  id: "sample",
+  check: "sample",
+  title: "sample",
+  event: "sample",
+  condition: "sample",
+  previous: "sample",
+  output: "sample",
+  detail: "sample",
   problem_began_at: "2026-01-31T09:58:00.000Z",
   decided_at: "2026-01-31T10:00:00.000Z",
-  next_run_at: "2026-01-31T10:01:00.000Z",
   occurrences: "3",
+  next_run_at: "2026-01-31T10:01:00.000Z",
+  host: "sample",
+  acknowledged: "sample",
+  flapping: "sample",
+  dependents: "sample",
   test: "false",
   summarized: "0",
+  summary: "sample",
+  headline: "sample",
+  text: "sample",
+  action: "sample",
+  severity: "sample",
+  url: "sample",
+  acknowledge_url: "sample",
+  kind: "sample",
+  target: "sample",
+  tags: "sample",
+  description: "sample",
+  runbook: "sample",
+  duration: "sample",
   time_zone: "UTC",
 };
+
+export type TemplateField = keyof typeof SAMPLE_FIELDS;
+
+export const TEMPLATE_FIELDS = Object.keys(SAMPLE_FIELDS) as readonly TemplateField[];
 
 const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
 

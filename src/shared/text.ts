@@ -13,16 +13,14 @@ export function truncateBytes(text: string, bytesMax: number): string {
   if (BYTES_PER_UNIT_MAX * text.length <= bytesMax) return text;
   const bytes = encoder.encode(text);
   if (bytes.length <= bytesMax) return text;
-  let end = bytesMax - ELLIPSIS_BYTES;
-  // Further bytes of a character (RFC 3629).
-  while (((bytes[end] ?? 0) & 0b1100_0000) === 0b1000_0000) end--;
-  return `${decoder.decode(bytes.subarray(0, end))}…`;
+  // As a stream, the decoder keeps back a character that is cut.
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  return `${decoder.decode(bytes.subarray(0, bytesMax - ELLIPSIS_BYTES), { stream: true })}…`;
 }
 
 /** A UTF-16 code unit has at most three bytes in UTF-8. */
 const BYTES_PER_UNIT_MAX = 3;
 const encoder = new TextEncoder();
-const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const ELLIPSIS_BYTES = encoder.encode("…").length;
 
 /** Returns a foreign text as one line without control characters, such as a reason from a server or a command. */

@@ -18,7 +18,8 @@ export function wrap(text: string, columns: number): readonly string[] {
     line += piece;
     lineColumns += pieceColumns;
   };
-  for (const word of words(text)) {
+  // Words and the spaces between them, in turn.
+  for (const word of text.split(/( +)/)) {
     const wordColumns = textWidth(word);
     const isGap = word.startsWith(" ");
     if (isGap && (lineColumns + wordColumns > columns || (line === "" && lines.length > 0))) flush();
@@ -32,19 +33,6 @@ export function wrap(text: string, columns: number): readonly string[] {
 /** Fills a text with spaces to a width; a wider one stays as it is. */
 export function pad(text: string, columns: number): string {
   return text + " ".repeat(Math.max(0, columns - textWidth(text)));
-}
-
-/** Words and the spaces between them, in turn. A regular expression would overflow on a word of megabytes. */
-function* words(text: string): Generator<string> {
-  let start = 0;
-  while (start < text.length) {
-    let end = start;
-    if (text[start] === " ") { while (text[end] === " ") end += 1; }
-    else end = text.indexOf(" ", start);
-    if (end < 0) end = text.length;
-    yield text.slice(start, end);
-    start = end;
-  }
 }
 
 /** The parts that a long word may be broken into: whole lines of ASCII, else grapheme clusters. */

@@ -5,6 +5,8 @@
 import type { CheckRecord, CheckUpdate } from "../domain/store.ts";
 import { hashId } from "../shared/hash.ts";
 import type { NotificationFacts } from "../domain/outbox.ts";
+import type { SharedStore } from "../domain/membership.ts";
+import type { StoreMachine } from "../domain/stores.ts";
 
 export interface VersionedRecord {
   readonly record: CheckRecord;
@@ -189,15 +191,9 @@ const RANDOM_RANGE = 2 ** 20;
 // So another process that makes the same decision from the same record, since the first one died or could not save,
 // derives the same id, and a receiver drops the duplicate.
 
-interface NotificationIdOptions {
-  /** The stored version of a check's record with its last result; `null` if nothing is stored of it. */
-  versionOf(check: string): number | null;
-  randomId(): string;
-}
-
 /** Returns the function that makes an id. Of one version, it makes other ids for later notifications. */
 export function createNotificationIds(
-  { versionOf, randomId }: NotificationIdOptions,
+  { versionOf, randomId }: Pick<SharedStore, "versionOf"> & Pick<StoreMachine, "randomId">,
 ): (facts: NotificationFacts) => string {
   const last = new Map<string, { readonly version: number; readonly count: number }>();
   return ({ check, condition }) => {

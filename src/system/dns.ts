@@ -25,12 +25,10 @@ import { asciiName, canonicalAddress } from "../shared/ip_address.ts";
  */
 export function createDns(clock: Clock): Dns {
   return {
-    lookUp: async (question, signal) => {
-      const { server } = question;
-      return server === null
-        ? await askMachine(question, signal)
-        : await askServer(question, server, { clock, signal });
-    },
+    lookUp: (question, signal) =>
+      question.server === null
+        ? askMachine(question, signal)
+        : askServer(question, question.server, { clock, signal }),
     machineServers,
   };
 }

@@ -122,9 +122,7 @@ export class PostgresConnection {
   async #startUp(): Promise<void> {
     const { user, database, settings } = this.#options;
     const parameters = { user, database, client_encoding: "UTF8", application_name: "monitor", ...settings };
-    const pairs = Object.entries(parameters).flatMap((
-      [name, value],
-    ) => [terminated(name), terminated(value)]);
+    const pairs = Object.entries(parameters).flat().map(terminated);
     this.#send(message("", int32(PROTOCOL_VERSION), ...pairs, terminated("")));
     const authentication = new Authentication(this.#options);
     for (let bytesLeft = STARTUP_BYTES_MAX;;) {

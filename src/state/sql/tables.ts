@@ -5,13 +5,14 @@
  * The outbox, its markers, silences and jobs have names of checks, not references: if a record can't be persisted,
  * the outcomes of its notifications are persisted nevertheless, and a job may run before its check does.
  */
-import type {
-  ActionRun,
-  Burn,
-  ConditionCounts,
-  ConditionState,
-  ConditionTimes,
-  Downtime,
+import {
+  type ActionRun,
+  type Burn,
+  type ConditionCounts,
+  type ConditionState,
+  type ConditionTimes,
+  type Downtime,
+  eachCondition,
 } from "../../domain/condition.ts";
 import type {
   CheckRecord,
@@ -80,19 +81,11 @@ import {
   table,
 } from "./table_declaration.ts";
 
-const COUNTS: Codec<ConditionCounts> = object({
-  ok: number,
-  unknown: number,
-  warning: number,
-  critical: number,
-});
+const COUNTS: Codec<ConditionCounts> = object(eachCondition(() => number));
 
 const TIMES: Codec<ConditionTimes> = object({
   pending: nullable(number),
-  ok: nullable(number),
-  unknown: nullable(number),
-  warning: nullable(number),
-  critical: nullable(number),
+  ...eachCondition(() => nullable(number)),
 });
 
 const ACTION_RUN: Codec<ActionRun> = object({

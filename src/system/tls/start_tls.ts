@@ -14,9 +14,9 @@ export class StartTlsRefusal extends Error {
 
 /** Runs the protocol up to TLS (RFC 3207, RFC 9051, RFC 2595). Throws a {@linkcode StartTlsRefusal} if that fails. */
 export async function askForTls(clearText: ClearText, protocol: StartTlsProtocol): Promise<void> {
-  for (const { says, expects } of CONVERSATIONS[protocol]) {
+  for (const { says, good, complete } of CONVERSATIONS[protocol]) {
     if (says !== null) await clearText.write(`${says}\r\n`);
-    await expectReply(clearText, expects);
+    await expectReply(clearText, good, complete);
   }
 }
 
@@ -24,7 +24,8 @@ export async function askForTls(clearText: ClearText, protocol: StartTlsProtocol
 interface Turn {
   /** `null`: the server sends first. */
   readonly says: string | null;
-  readonly expects: { readonly good: RegExp; readonly complete: RegExp };
+  readonly good: RegExp;
+  readonly complete: RegExp;
 }
 
 /** The last line of a reply of SMTP has a space after the code. */
@@ -34,23 +35,23 @@ const POP3_LINE = /^.*\r?\n/;
 /** An address literal (RFC 5321, section 4.1.3): it is always correct, and reading it requires no permission. */
 const CONVERSATIONS: Readonly<Record<StartTlsProtocol, readonly Turn[]>> = {
   smtp: [
-    { says: null, expects: { good: /^220/, complete: SMTP_LINE } },
-    { says: "EHLO [127.0.0.1]", expects: { good: /^250/, complete: SMTP_LINE } },
-    { says: "STARTTLS", expects: { good: /^220/, complete: SMTP_LINE } },
+    { says: null, good: /^220/, complete: SMTP_LINE },
+    { says: "EHLO [127.0.0.1]", good: /^250/, complete: SMTP_LINE },
+    { says: "STARTTLS", good: /^220/, complete: SMTP_LINE },
   ],
   imap: [
-    { says: null, expects: { good: /^\* (?:OK|PREAUTH)\b/i, complete: /^.*\r?\n/ } },
-    { says: "a STARTTLS", expects: { good: /^a OK\b/im, complete: /^a .*\r?\n/m } },
+    { says: null, good: /^\* (?:OK|PREAUTH)\b/i, complete: /^.*\r?\n/ },
+    { says: "a STARTTLS", good: /^a OK\b/im, complete: /^a .*\r?\n/m },
   ],
   pop3: [
-    { says: null, expects: { good: /^\+OK/, complete: POP3_LINE } },
-    { says: "STLS", expects: { good: /^\+OK/, complete: POP3_LINE } },
+    { says: null, good: /^\+OK/, complete: POP3_LINE },
+    { says: "STLS", good: /^\+OK/, complete: POP3_LINE },
   ],
 };
 
 const REPLY_LENGTH_MAX = 65_536;
 
-async function expectReply(clearText: ClearText, { good, complete }: Turn["expects"]): Promise<void> {
+async function expectReply(clearText: ClearText, good: RegExp, complete: RegExp): Promise<void> {
   const decoder = new TextDecoder();
   let reply = "";
   while (!complete.test(reply)) {
