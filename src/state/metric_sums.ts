@@ -20,10 +20,8 @@ type Measured = Pick<CheckResult, "metrics" | "performanceData">;
 
 /** Returns the values of a result by name: metrics, and performance data with its unit, such as `load1` or `/ (MB)`. */
 export function valuesOf({ metrics, performanceData }: Measured): ReadonlyMap<string, number> {
-  const data = performanceData === ""
-    ? []
-    : parsePerformanceData(performanceData).filter(({ unit }) => unit !== "c")
-      .map(({ label, value, unit }) => [unit === "" ? label : `${label} (${unit})`, Number(value)] as const);
+  const data = parsePerformanceData(performanceData).filter(({ unit }) => unit !== "c")
+    .map(({ label, value, unit }) => [unit === "" ? label : `${label} (${unit})`, Number(value)] as const);
   return new Map([...Object.entries(metrics), ...data].filter(([, value]) => Number.isFinite(value)));
 }
 

@@ -118,9 +118,7 @@ function* segmentsOf(
 function partOf(before: JournalRow, after: JournalRow, usesNetwork: boolean): Part | null {
   const awaits = [before.awaits, after.awaits].filter((one) => one !== null);
   if (awaits.length > 0) return usesNetwork && awaits.includes("checks") ? "ownNetworkMs" : null;
-  return ({ up: "upMs", down: "downMs", uncertain: "uncertainMs" } as const)[
-    timeBetween(before.condition, after.condition)
-  ];
+  return `${timeBetween(before.condition, after.condition)}Ms` as const;
 }
 
 /** Returns the times that are in some spans and in a period, the first one first. */

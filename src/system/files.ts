@@ -182,10 +182,8 @@ export function createStoreFiles(clock: Clock): StoreFiles {
       using file = await Deno.open(path);
       return await readUpTo(file, bytes);
     },
-    createFile: async (path) => {
-      const file = await Deno.open(path, { write: true, createNew: true, mode: 0o600 });
-      file.close();
-    },
+    createFile: async (path) =>
+      (await Deno.open(path, { write: true, createNew: true, mode: 0o600 })).close(),
     createDirectory: (path) => Deno.mkdir(path, { recursive: true, mode: 0o700 }),
     rename: (from, to) => Deno.rename(from, to),
   };

@@ -2,7 +2,7 @@
  * The runtime reports the reason of a failed request only in the text of its errors. The URL is removed from it first:
  * it may contain credentials and words that look like an error.
  */
-import { messageOf } from "../shared/describe_error.ts";
+import { messageOf, systemCodeOf } from "../shared/describe_error.ts";
 import { oneLine } from "../shared/text.ts";
 import { hostAndPort, hostAndPortOf } from "../domain/runtime_permissions.ts";
 import { describeDuration } from "../domain/duration.ts";
@@ -172,7 +172,7 @@ export function explainConnectionError(
   { host, port, socket }: ConnectionTarget,
   phase: ConnectionPhase,
 ): ConnectionFailure {
-  const code = codeOf(error);
+  const code = systemCodeOf(error);
   if (error instanceof Deno.errors.NotCapable && socket !== undefined) {
     const access = error.message.includes("write access") ? "write" : "read";
     const reason = `needs ${access} access to "${socket}": grant --allow-${access}=${socket}`;
@@ -218,8 +218,3 @@ const CONNECTION_RULES: readonly ConnectionRule[] = [
   [null, /Connection timed out|ETIMEDOUT|os error 10060\b/, NO_RESPONSE],
   [null, ENDED, "connection closed by the server"],
 ];
-
-function codeOf(error: unknown): string {
-  if (typeof error !== "object" || error === null || !("code" in error)) return "";
-  return String(error.code);
-}

@@ -139,9 +139,7 @@ async function clientFor({ tls }: OutgoingRequest): Promise<Deno.HttpClient> {
 
 /** The runtime sends each character as one byte; characters beyond ASCII are sent as UTF-8. */
 function asBytes(value: string): string {
-  // deno-lint-ignore no-control-regex
-  if (/^[\u0000-\u007f]*$/.test(value)) return value;
-  return Array.from(new TextEncoder().encode(value), (byte) => String.fromCharCode(byte)).join("");
+  return Array.from(ENCODER.encode(value), (byte) => String.fromCharCode(byte)).join("");
 }
 
 /** Each read of the runtime's own makes a buffer, which costs more than to read it full; so it is given one. */

@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../domain/clock.ts";
 import { onAbort } from "../../shared/deadline.ts";
+import type { ConnectTcpOptions } from "../tcp/connect_tcp.ts";
 import { TcpStream } from "../tcp/tcp_stream.ts";
 import { beginTls, handshaken } from "../tls/handshakes.ts";
 import type { ConnectionTarget } from "../../domain/connections.ts";
@@ -38,10 +39,7 @@ export class SmtpConnection {
   #cancelLimit = (): void => {};
   readonly #stopListening: () => void;
 
-  constructor(
-    connection: Deno.TcpConn,
-    { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
-  ) {
+  constructor(connection: Deno.TcpConn, { clock, signal }: ConnectTcpOptions) {
     this.#clock = clock;
     this.#base = new TcpStream(connection, { allowHalfOpen: false });
     this.#stream = this.#base;

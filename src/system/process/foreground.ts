@@ -92,16 +92,8 @@ async function notStarted(
     code: isMissing ? CODES.missing : CODES.unusable,
     reason: isMissing && !executable.includes("/")
       ? "it is not in PATH"
-      : await explainSpawnFailure(error, { path, directory: workingDirectory(), clock }),
+      : await explainSpawnFailure(error, { path, directory: ".", clock }),
   };
-}
-
-function workingDirectory(): string {
-  try {
-    return Deno.cwd();
-  } catch {
-    return "."; // it was deleted, or its name is not UTF-8
-  }
 }
 
 function triedPath(error: unknown): string | undefined {

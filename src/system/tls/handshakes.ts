@@ -98,7 +98,7 @@ export function isLastingTlsError(error: unknown): boolean {
 /** Does a handshake once, without sending anything. Returns whether that fails with a lasting error. */
 export async function failsForGood(
   target: HandshakeTarget,
-  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+  { clock, signal }: ConnectTcpOptions,
 ): Promise<boolean> {
   using deadline = startDeadline(clock, HANDSHAKE_MS, signal);
   try {
