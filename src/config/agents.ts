@@ -102,15 +102,11 @@ export function assignAgents(
 }
 
 /** Reports are not from a state that several members share. */
-export function findSharedProblems(
-  { reportTo }: { readonly reportTo: ReportTo | null },
-): readonly Problem[] {
-  return reportTo === null ? [] : [{
-    path: ["report_to"],
-    message: "cannot be used with a state in PostgreSQL: results are reported from a state of its own",
-    hint: "use a state in SQLite on this machine",
-  }];
-}
+export const SHARED_REPORTS: Problem = {
+  path: ["report_to"],
+  message: "cannot be used with a state in PostgreSQL: results are reported from a state of its own",
+  hint: "use a state in SQLite on this machine",
+};
 
 export function warnOfReports(
   reportTo: ReportTo | null,

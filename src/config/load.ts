@@ -22,7 +22,7 @@ import { createRedactor, type Redact } from "../shared/redact.ts";
 import { findSecrets } from "./secrets.ts";
 import { absolutePath, type ConfigLocation, readSource } from "./source.ts";
 import type { JsonObject } from "./syntax.ts";
-import { assignAgents, findSharedProblems, warnOfReports, withAgentChecks } from "./agents.ts";
+import { assignAgents, SHARED_REPORTS, warnOfReports, withAgentChecks } from "./agents.ts";
 import {
   findDependencyProblems,
   resolveNamedChannels,
@@ -87,7 +87,7 @@ async function readAndResolve(location: ConfigLocation, system: System, options:
   const resolved = resolveConfig(await withWebhooks(read), system);
   const { fileOf, isKindKnown, checks: resolvedChecks, listed: _listed, ...settings } = resolved;
   refuse(findListenProblems(settings.listen));
-  if (read.postgres !== null) refuse(findSharedProblems(settings));
+  if (read.postgres !== null && settings.reportTo !== null) refuse([SHARED_REPORTS]);
   const uses = createFileUses(read, { resolved, system, options });
   await uses.refuseClashes();
   const found = validated.map(({ value, substitutions, source }) => ({

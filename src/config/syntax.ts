@@ -196,7 +196,8 @@ class Parser {
     }
     if (this.#isWord()) {
       const word = this.#word();
-      this.#fail(`${describeToken(word)} is not a key, expected one in double quotes`, hintForName(word));
+      const hint = word.length <= 40 && /^[\w$-]+$/.test(word) ? `write "${word}"` : hintForQuotes(word);
+      this.#fail(`${describeToken(word)} is not a key, expected one in double quotes`, hint);
     }
     return this.#failExpecting("a key in double quotes or }");
   }
@@ -322,10 +323,6 @@ function hintForValue(word: string): string | undefined {
   if (/^(True|False|None|TRUE|FALSE|NULL|yes|no|on|off)$/.test(word)) return "write true, false or null";
   if (word.length <= 40 && /^\d.*[a-z]/i.test(word)) return `a text needs double quotes: "${word}"`;
   return hintForQuotes(word);
-}
-
-function hintForName(word: string): string | undefined {
-  return word.length <= 40 && /^[\w$-]+$/.test(word) ? `write "${word}"` : hintForQuotes(word);
 }
 
 /**

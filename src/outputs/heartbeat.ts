@@ -7,12 +7,6 @@ import { startDeadline } from "../shared/deadline.ts";
 
 type Configured = Pick<LoadedConfig, "heartbeat" | "redact">;
 
-/** Gives the config's heartbeat while the loop advances. */
-interface HeartbeatSchedule {
-  adopt(config: Configured): void;
-  end(): void;
-}
-
 interface HeartbeatOptions {
   readonly system: System;
   readonly log: Log;
@@ -23,7 +17,9 @@ interface HeartbeatOptions {
 }
 
 /** Sends only if the loop advances: no planned run is overdue. A failure is logged once, and so is its end. */
-export function startHeartbeat(options: HeartbeatOptions): HeartbeatSchedule {
+export function startHeartbeat(
+  options: HeartbeatOptions,
+): { adopt(config: Configured): void; end(): void } {
   const { system, log, isWell, onBug } = options;
   let { heartbeat, redact } = options.config;
   let cancel = (): void => {};

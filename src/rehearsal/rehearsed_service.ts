@@ -14,13 +14,19 @@ import { BATCHING_DELAY_MS, type Sender, startSender } from "../engine/sender.ts
 import { entriesOf } from "../checks/registry.ts";
 import { hasProblem } from "../condition/condition_state.ts";
 import type { Channel, SummarySettings } from "../domain/channel.ts";
-import { type Check, combinedChecks, dependencyNames, invertResult } from "../domain/check.ts";
+import {
+  type Check,
+  type CheckResult,
+  combinedChecks,
+  dependencyNames,
+  invertResult,
+  type Result,
+} from "../domain/check.ts";
 import { withEndedAction } from "../condition/action.ts";
 import type { ActionRun, ConditionState } from "../domain/condition.ts";
 import type { KnownCondition } from "../domain/check_kind.ts";
 import type { Delivery, Message } from "../domain/delivery.ts";
 import type { Silence } from "../domain/outbox.ts";
-import type { CheckResult, Result } from "../domain/check.ts";
 import type { CheckRecord, Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import { firstRun, nextRunAfter, withOverdue } from "../scheduler/next_run.ts";

@@ -144,14 +144,11 @@ function* renderNotes(snapshot: ReportSnapshot): Generator<Markup> {
   );
 }
 
-interface Group {
-  /** `null`: checks without tags, or in no group. */
-  readonly title: string | null;
-  readonly members: readonly PageCheck[];
-}
-
-/** Returns the checks by the groups of the config; without any, by their first tag. Those without one are last. */
-function groupsOf(checks: readonly PageCheck[], groups: readonly PageGroup[]): readonly Group[] {
+/** Returns the checks by the groups of the config; without any, by their first tag. Those without one are last, in `null`. */
+function groupsOf(
+  checks: readonly PageCheck[],
+  groups: readonly PageGroup[],
+): readonly { readonly title: string | null; readonly members: readonly PageCheck[] }[] {
   if (groups.length > 0) {
     return groupChecks(checks, groups).map(({ group, members }) => ({
       title: group?.title ?? null,

@@ -187,17 +187,14 @@ export function pageFacts(
   return { ...facts, nowMs: clock.wallMs(), hostName: hostName() };
 }
 
-interface Grouped {
-  /** `null`: the checks that are in no group. */
-  readonly group: PageGroup | null;
-  readonly members: readonly PageCheck[];
-}
-
 /**
  * Returns the groups that have checks, each check in the first one that matches it. A group without tags and names has
- * those that are in no other one; without such a group, they are last.
+ * those that are in no other one; without such a group, they are last, in `null`.
  */
-export function groupChecks(checks: readonly PageCheck[], groups: readonly PageGroup[]): readonly Grouped[] {
+export function groupChecks(
+  checks: readonly PageCheck[],
+  groups: readonly PageGroup[],
+): readonly { readonly group: PageGroup | null; readonly members: readonly PageCheck[] }[] {
   const sets = groups.map((group) => ({ group, names: new Set(group.checks), tags: new Set(group.tags) }));
   const rest = sets.find(({ names, tags }) => names.size + tags.size === 0)?.group ?? null;
   const found = Map.groupBy(
