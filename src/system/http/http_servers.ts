@@ -248,8 +248,7 @@ class Conversation {
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     const { status } = response;
     this.#waits = true;
-    // Without a reason phrase, as in HTTP/2 (RFC 9112, section 4).
-    const head = `HTTP/1.1 ${status} \r\n${lines.join("")}\r\n`;
+    const head = `HTTP/1.1 ${status} ${REASONS[status] ?? "Status"}\r\n${lines.join("")}\r\n`;
     await writeAll(this.#connection, new TextEncoder().encode(head));
     if (method !== "HEAD") {
       if (body instanceof Uint8Array) await writeAll(this.#connection, body);
@@ -317,3 +316,22 @@ function plain(status: number, text: string): ServerResponse {
 }
 
 const CONTINUE = new TextEncoder().encode("HTTP/1.1 100 Continue\r\n\r\n");
+
+/** Simple health checks of load balancers look for the words of a status, too. */
+const REASONS: Readonly<Record<number, string>> = {
+  200: "OK",
+  303: "See Other",
+  304: "Not Modified",
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  413: "Content Too Large",
+  415: "Unsupported Media Type",
+  421: "Misdirected Request",
+  429: "Too Many Requests",
+  431: "Request Header Fields Too Large",
+  500: "Internal Server Error",
+  503: "Service Unavailable",
+};
