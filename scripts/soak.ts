@@ -20,7 +20,6 @@ import { SOURCE_FLAGS } from "../testing/source.ts";
 import { CAMPAIGNS, SEED } from "../testing/seed.ts";
 import { startChild } from "../testing/tools.ts";
 import { FULL_FORM } from "../testing/full_form.ts";
-import { soakWheel } from "./soak_wheel.ts";
 
 const PROJECT = new URL("..", import.meta.url);
 
@@ -33,8 +32,6 @@ interface SoakOptions {
   readonly rounds: number;
   /** The first seed of `chaos`, `traces` and `properties`, and that of `shared`. */
   readonly seed: number;
-  /** Steps of the condition machine; the wheel does 20 times as many. */
-  readonly steps: number;
   /** Runs of checks on a fake clock. */
   readonly runs: number;
 }
@@ -44,10 +41,6 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
   endpoint: soakEndpoint,
   memory: soakMemory,
   services: soakServices,
-  wheel: ({ steps }) => {
-    soakWheel(20 * steps, 100);
-    return Promise.resolve();
-  },
   kill: ({ rounds }) =>
     runTests(["tests/life/kill_test.ts"], {
       variables: { KILL_ROUNDS: rounds },
@@ -85,9 +78,9 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
 
 /** The tests that have a short form and a full one. */
 const FULL_FORM_FILES: readonly string[] = [
-  "tests/checks/crowd_test.ts",
+  "tests/checks/faults_test.ts",
   "tests/cli/formats",
-  "tests/shared/printable_test.ts",
+  "tests/shared/texts_test.ts",
   "tests/config/cron_times_test.ts",
   "tests/state/postgres/protocol_fuzz_test.ts",
   "tests/config/load_test.ts",
@@ -113,7 +106,6 @@ Parts, all unless some are named: ${Object.keys(PARTS).join(", ")}
   --seed N      the seed of shared, and the first one of chaos, properties and traces, one more each round (some
                 number, which it prints)
   --seconds N   duration of rate and of each scenario of endpoint (60)
-  --steps N     how much wheel does (1000000)
   --runs N      how much memory does (100000)
 
 What was found is printed; the exit code is 1 where something is not as it should be.`;
@@ -209,7 +201,6 @@ function readOptions(
       seed: { type: "string", default: String(1 + Math.floor(Math.random() * SEED_END)) },
       minutes: { type: "string" },
       rounds: { type: "string" },
-      steps: { type: "string", default: "1000000" },
       runs: { type: "string", default: "100000" },
     },
   });
@@ -226,7 +217,6 @@ function readOptions(
     seed: count("seed"),
     minutes: count("minutes"),
     rounds: count("rounds"),
-    steps: count("steps"),
     runs: count("runs"),
   };
   return { names: positionals, options };

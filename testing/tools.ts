@@ -146,6 +146,12 @@ export function requiresTools(...names: readonly Need[]): { readonly ignore: boo
   return { ignore: missing.length > 0 };
 }
 
+/** Returns a function that adds a test as `Deno.test()` does, which is ignored if one of these is missing. */
+export function testWith(...names: readonly Need[]): (name: string, run: Deno.TestDefinition["fn"]) => void {
+  const options = requiresTools(...names);
+  return (name, run) => Deno.test(name, options, run);
+}
+
 /** Returns the tools of the table that this machine lacks. */
 export function missingTools(): readonly ToolName[] {
   return (Object.keys(TOOLS) as ToolName[]).filter((name) => !isInstalled(name));

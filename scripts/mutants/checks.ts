@@ -281,7 +281,7 @@ export const CHECKS: FaultyLayer = {
           "",
         ],
       ],
-      tests: ["tests/simulation/log_test.ts"],
+      tests: ["tests/simulation/cron_test.ts"],
     },
     {
       file: "src/checks/job.ts",
@@ -453,7 +453,7 @@ export const CHECKS: FaultyLayer = {
     },
     {
       file: "src/checks/http_request.ts",
-      tests: ["tests/checks/http/request_errors_test.ts"],
+      tests: ["tests/checks/http/redirects_test.ts"],
       faults: [
         [
           "no one is warned that a copy of a certificate reads the headers",
@@ -799,7 +799,7 @@ export const SUMMARY: FaultyLayer = {
     },
     {
       file: "src/outputs/summary/objectives.ts",
-      tests: ["tests/outputs/summary/summarize_test.ts", "tests/simulation/summaries_test.ts"],
+      tests: ["tests/outputs/summary/summarize_test.ts", "tests/simulation/burning_test.ts"],
       faults: [
         ["unknown is uptime", "return critical + unknown;", "return critical + 0 * unknown;"],
       ],
@@ -858,7 +858,7 @@ export const SUMMARY: FaultyLayer = {
     },
     {
       file: "src/outputs/summary/gather_summary.ts",
-      tests: ["tests/simulation/summaries_test.ts"],
+      tests: ["tests/simulation/burning_test.ts"],
       faults: [
         [
           "a summary is sent that another member has queued",

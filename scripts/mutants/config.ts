@@ -96,7 +96,7 @@ export const CONFIG: FaultyLayer = {
     },
     {
       file: "src/config/window_rules.ts",
-      tests: ["tests/engine/maintenance_windows_test.ts", "tests/config/window_rules_test.ts"],
+      tests: ["tests/engine/suppression_test.ts", "tests/config/parse_values_test.ts"],
       faults: [
         [
           "a window begins with the second of a repeated time",
@@ -242,8 +242,8 @@ export const PERMISSIONS: FaultyLayer = {
 export const READY_MADE: FaultyLayer = {
   layer: "ready-made channels",
   tests: [
-    "tests/config/ready_made_channels_test.ts",
-    "tests/config/secrets_test.ts",
+    "tests/config/channels_test.ts",
+    "tests/config/placeholders_test.ts",
     "tests/cli/commands/notify_to_test.ts",
     "tests/docs/channel_recipes_test.ts",
   ],

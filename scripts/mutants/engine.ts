@@ -75,7 +75,7 @@ export const ENGINE: FaultyLayer = {
     },
     {
       file: "src/engine/configured_channels.ts",
-      tests: ["tests/engine/message_facts_test.ts"],
+      tests: ["tests/engine/message_test.ts"],
       faults: [
         [
           "a link leads to the page of a check that does not exist",
@@ -545,7 +545,7 @@ export const ENGINE: FaultyLayer = {
     },
     {
       file: "src/domain/schedule.ts",
-      tests: ["tests/engine/maintenance_windows_test.ts", "tests/engine/window_property_test.ts"],
+      tests: ["tests/engine/suppression_test.ts", "tests/engine/window_property_test.ts"],
       faults: [
         [
           "the last day of a month is the last but one",
@@ -621,7 +621,7 @@ export const ENGINE: FaultyLayer = {
     },
     {
       file: "src/engine/delivery_markers.ts",
-      tests: ["tests/engine/dispatcher_test.ts", "tests/engine/delivery_markers_test.ts", ...QUEUE],
+      tests: ["tests/engine/dispatcher_test.ts", "tests/engine/outbox_changes_test.ts", ...QUEUE],
       faults: [
         [
           "a dropped problem that may have arrived gets no recovery",
@@ -637,7 +637,7 @@ export const ENGINE: FaultyLayer = {
     },
     {
       file: "src/engine/dropping.ts",
-      tests: ["tests/engine/dispatcher_test.ts", "tests/engine/delivery_markers_test.ts", ...QUEUE],
+      tests: ["tests/engine/dispatcher_test.ts", "tests/engine/outbox_changes_test.ts", ...QUEUE],
       faults: [
         [
           "a notification that is still true is dropped after a day",

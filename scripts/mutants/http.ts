@@ -47,7 +47,7 @@ export const REDACTION: FaultyLayer = {
     },
     {
       file: "src/shared/hash.ts",
-      tests: ["tests/shared/same_secret_test.ts"],
+      tests: ["tests/shared/redact_test.ts"],
       faults: [[
         "the beginning of a token suffices",
         "let difference = sent.length ^ secret.length;",
@@ -148,7 +148,7 @@ export const HTTP: FaultyLayer = {
     },
     {
       file: "src/outputs/why/describe_why.ts",
-      tests: ["tests/simulation/page_why_test.ts"],
+      tests: ["tests/simulation/why_test.ts"],
       faults: [
         ["a page explains nothing while a check is silenced", '"ok" || isSilenced ||', '"ok" ||'],
         ["a page explains a check that is ok", "if (!isNews) return [];", ""],
@@ -156,7 +156,7 @@ export const HTTP: FaultyLayer = {
     },
     {
       file: "src/outputs/http_endpoint/endpoint.ts",
-      tests: ["tests/outputs/http_endpoint/access_test.ts", "tests/life/endpoint_cases.ts"],
+      tests: ["tests/outputs/http_endpoint/endpoint_test.ts", "tests/life/endpoint_cases.ts"],
       faults: [
         [
           "metrics are public",

@@ -31,7 +31,7 @@ export const REHEARSAL: FaultyLayer = {
     },
     {
       file: "src/rehearsal/explain_past.ts",
-      tests: ["tests/simulation/why_gap_test.ts"],
+      tests: ["tests/simulation/why_past_test.ts"],
       faults: [
         [
           "a dependency counts as ok while it did not run",
@@ -60,7 +60,7 @@ export const REHEARSAL: FaultyLayer = {
     },
     {
       file: "src/rehearsal/explain_past.ts",
-      tests: ["tests/simulation/why_gap_test.ts"],
+      tests: ["tests/simulation/why_past_test.ts"],
       faults: [
         [
           "a check that did not run counts until it is overdue",
@@ -126,7 +126,7 @@ export const REHEARSAL: FaultyLayer = {
         "tests/rehearsal/replay_test.ts",
         "tests/simulation/replay_test.ts",
         "tests/simulation/replay_chaos_test.ts",
-        "tests/simulation/reload_plan_test.ts",
+        "tests/simulation/replay_test.ts",
       ],
       faults: [
         [
@@ -162,7 +162,7 @@ export const REHEARSAL: FaultyLayer = {
     },
     {
       file: "src/cli/watch.ts",
-      tests: ["tests/simulation/watch_test.ts"],
+      tests: ["tests/simulation/demo_test.ts"],
       faults: [
         ["an error ends status --watch", "text = await shown()", "text = await printed()"],
         ["status --watch never refreshes", "text = await shown();", "await shown();"],
@@ -170,14 +170,14 @@ export const REHEARSAL: FaultyLayer = {
     },
     {
       file: "src/cli/check/run_service.ts",
-      tests: ["tests/simulation/reload_plan_test.ts"],
+      tests: ["tests/simulation/replay_test.ts"],
       faults: [
         ["a plan compares with the config of the start", "sources = next.sources;", "void next.sources;"],
       ],
     },
     {
       file: "src/cli/commands/reload.ts",
-      tests: ["tests/simulation/reload_plan_test.ts"],
+      tests: ["tests/simulation/replay_test.ts"],
       faults: [
         [
           "a declined plan is applied",
@@ -209,7 +209,7 @@ export const REHEARSAL: FaultyLayer = {
     },
     {
       file: "src/config/config_file.ts",
-      tests: ["tests/simulation/reload_plan_test.ts"],
+      tests: ["tests/simulation/replay_test.ts"],
       faults: [
         [
           "a plan reads the included files of the running config again",
@@ -265,7 +265,7 @@ export const REHEARSAL: FaultyLayer = {
     },
     {
       file: "src/cli/formats/github.ts",
-      tests: ["tests/cli/formats/github_test.ts"],
+      tests: ["tests/cli/formats/formats_test.ts"],
       faults: [
         [
           "a failure that passes the run is annotated as an error",

@@ -6,7 +6,7 @@ export const SCHEDULER: FaultyLayer = {
   files: [
     {
       file: "src/scheduler/plan.ts",
-      tests: ["tests/scheduler/next_run_test.ts"],
+      tests: ["tests/scheduler/plan_test.ts"],
       faults: [
         [
           "a run is planned an interval late",
@@ -195,7 +195,7 @@ export const SCHEDULER: FaultyLayer = {
     },
     {
       file: "src/scheduler/shared_reports.ts",
-      tests: ["tests/scheduler/shared_reports_test.ts"],
+      tests: ["tests/scheduler/location_votes_test.ts"],
       faults: [
         [
           "reports that are not persisted are deleted",

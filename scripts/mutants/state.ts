@@ -349,7 +349,7 @@ export const STATE: FaultyLayer = {
   ],
 };
 
-const POSTGRES_STORE = ["tests/state/postgres/postgres_store_test.ts"];
+const POSTGRES_STORE = ["tests/state/postgres/postgres_shared_test.ts"];
 const POSTGRES_MEMBERS = ["tests/state/postgres/postgres_shared_test.ts"];
 
 export const POSTGRES: FaultyLayer = {
@@ -523,7 +523,7 @@ export const POSTGRES: FaultyLayer = {
     },
     {
       file: "src/state/metric_sums.ts",
-      tests: ["tests/state/metric_sums_test.ts"],
+      tests: ["tests/state/availability_test.ts"],
       faults: [
         [
           "the sum of hours has the histogram of none",

@@ -1,7 +1,7 @@
 /** One fault at any byte of a delivery: `deno task soak faults` tries all. */
 import assert from "node:assert/strict";
 import { campaign } from "../../testing/seed.ts";
-import { requiresTools } from "../../testing/tools.ts";
+import { testWith } from "../../testing/tools.ts";
 import { startWebhookTarget } from "../support/channel_fault_targets.ts";
 import { createTrust } from "../support/check_faults.ts";
 import { runFaultProcess } from "../support/fault_process.ts";
@@ -19,7 +19,7 @@ Deno.test("the webhook channel returns delivered exactly for requests that the r
 // seconds.
 const EMAILS =
   "the email channel returns delivered exactly for emails that the server accepted, and leaks no connection";
-Deno.test(EMAILS, requiresTools("time"), async () => {
+testWith("time")(EMAILS, async () => {
   const { holdings: [before, after] } = await runFaultProcess({
     rounds: 1,
     targets: "mails",

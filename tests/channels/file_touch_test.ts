@@ -11,7 +11,7 @@ import {
 } from "../support/channel_delivery.ts";
 import { type Rows, testRows } from "../support/rows.ts";
 import { makePipe } from "../support/make_pipe.ts";
-import { requiresTools } from "../../testing/tools.ts";
+import { testWith } from "../../testing/tools.ts";
 import { runWithoutRights } from "../support/without_rights.ts";
 import { tempDirectory } from "../../testing/builders.ts";
 
@@ -79,11 +79,9 @@ Deno.test("fileTouchKind rejects what a user without privileges may not write", 
   });
 });
 
-Deno.test({
-  // The owner of a file may always touch it, so these belong to another user; only root can create such files.
-  ...requiresTools("root"),
-  name: "fileTouchKind as a user without privileges, with files of another user",
-  fn: (t) =>
+testWith("root")(
+  "fileTouchKind as a user without privileges, with files of another user",
+  (t) =>
     inDirectory(async (directory) => {
       await Deno.chmod(directory, 0o755);
       for (const content of ["", "content"]) {
@@ -104,7 +102,7 @@ Deno.test({
         assert.equal(await Deno.readTextFile(path), "content");
       });
     }),
-});
+);
 
 Deno.test({
   name: "fileTouchKind names the flag of a permission that was not granted",

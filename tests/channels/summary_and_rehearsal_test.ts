@@ -4,10 +4,10 @@ import PostalMime from "postal-mime";
 import { commandKind } from "../../src/channels/command.ts";
 import { consoleKind } from "../../src/channels/console.ts";
 import { desktopNotificationKind } from "../../src/channels/desktop_notification.ts";
-import { emailKind } from "../../src/channels/email.ts";
+import { emailKind, notificationBody, notificationBrief } from "../../src/channels/email.ts";
 import { webhookKind } from "../../src/channels/webhook.ts";
 import type { Channel, ChannelOf } from "../../src/domain/channel.ts";
-import type { Message } from "../../src/domain/delivery.ts";
+import type { Message, MessageItem, TextMax } from "../../src/domain/delivery.ts";
 import type { ProcessCommand } from "../../src/domain/processes.ts";
 import type { OutgoingRequest } from "../../src/domain/connections.ts";
 import { withFacts } from "../../src/engine/configured_channels.ts";
@@ -16,6 +16,10 @@ import { createMail } from "../../src/system/mail/mail.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { deliverOver, makeItem, makeMessage } from "../support/channel_delivery.ts";
 import { startMailServer } from "../support/mail_server.ts";
+import { describeItem } from "../../src/channels/describe_item.ts";
+import { CHANNEL_KINDS } from "../../src/channels/registry.ts";
+import { itemFields } from "../../src/channels/notification_fields.ts";
+import { truncate } from "../../src/shared/text.ts";
 
 const TOKEN = "0b1c2d3e-4f50-6172-8394-a5b6c7d8e9f0";
 const URL_TEXT = `https://status.example.org/confirm/${TOKEN}`;
@@ -153,4 +157,40 @@ Deno.test("commandKind, desktopNotificationKind and consoleKind tell the sentenc
   assert.deepEqual([MONITOR_EVENT, MONITOR_URL, MONITOR_HEADLINE], ["rehearsal", URL_TEXT, LINE]);
   assert.deepEqual(notified, [LINE, `confirm that this arrived: ${URL_TEXT}`]);
   assert.deepEqual(lines, [`2026-03-02 10:00:00 UTC ${LINE}`]);
+});
+
+/** The text of an item for each kind. */
+const WRITERS: Readonly<Record<keyof typeof CHANNEL_KINDS, (item: MessageItem) => unknown>> = {
+  console: describeItem,
+  desktop_notification: describeItem,
+  file_touch: () => "",
+  email: (item) => [notificationBody(item), notificationBrief(item)],
+  webhook: (item) => [itemFields(item, { isTest: false, itemCount: 1 }), describeItem(item)],
+  command: (item) => [itemFields(item, { isTest: false, itemCount: 1 }), describeItem(item)],
+};
+
+const TEXTS: Readonly<Record<string, string>> = {
+  "short": "short",
+  "long lines": "x".repeat(200_000),
+  "many lines": "line\n".repeat(50_000),
+  "pairs": "😀".repeat(100_000),
+  "mostly escape sequences": "\u001b[31mx".repeat(30_000),
+};
+
+Deno.test("textMax preserves the part of a text that each channel kind sends", async (t) => {
+  for (const [kind, write] of Object.entries(WRITERS)) {
+    const { output: outputMax, detail: detailMax }: TextMax =
+      CHANNEL_KINDS[kind as keyof typeof WRITERS].textMax;
+    for (const [name, text] of Object.entries(TEXTS)) {
+      await t.step(`${kind}: ${name}`, () => {
+        const output = truncate(text, outputMax);
+        const detail = truncate(text, detailMax);
+        assert.ok(output.length <= outputMax && detail.length <= detailMax);
+        assert.deepEqual(
+          write(makeItem({ output, detail })),
+          write(makeItem({ output: text, detail: text })),
+        );
+      });
+    }
+  }
 });

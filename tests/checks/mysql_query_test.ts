@@ -8,7 +8,7 @@ import { createFiles } from "../../src/system/files.ts";
 import { createConnections } from "../../src/system/tcp/connections.ts";
 import { checkOf, contextOf, tempDirectory } from "../../testing/builders.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
-import { requiresTools, runChild, startChild, tool } from "../../testing/tools.ts";
+import { runChild, startChild, testWith, tool } from "../../testing/tools.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { freePort, startServer, type Visitor } from "../support/http_servers.ts";
 import { problemTexts } from "../support/observe_check.ts";
@@ -343,10 +343,9 @@ Deno.test("mysql_query reads in a transaction that the server limits", async () 
   }
 });
 
-Deno.test({
-  ...requiresTools("mariadbd", "mariadb-install-db"),
-  name: "mysql_query reads from a real MariaDB, over TCP, TLS and a socket, and changes nothing",
-  fn: async () => {
+testWith("mariadbd", "mariadb-install-db")(
+  "mysql_query reads from a real MariaDB, over TCP, TLS and a socket, and changes nothing",
+  async () => {
     await using temporary = await tempDirectory();
     const { path } = temporary;
     const [data, socket, port] = [`${path}/data`, `${path}/mysqld.sock`, freePort()];
@@ -440,4 +439,4 @@ Deno.test({
       await server.status;
     }
   },
-});
+);

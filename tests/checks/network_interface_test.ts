@@ -4,7 +4,7 @@ import type { ObserveContext } from "../../src/domain/check_kind.ts";
 import type { ProcessEnd } from "../../src/domain/processes.ts";
 import { networkInterfaceKind } from "../../src/checks/network_interface.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
-import { requiresTools, tool } from "../../testing/tools.ts";
+import { testWith, tool } from "../../testing/tools.ts";
 import { testCheck } from "../support/checks.ts";
 import { endOf } from "../support/fake_commands.ts";
 
@@ -147,7 +147,7 @@ Deno.test("network_interface is unknown if ip prints anything else", async () =>
   assert.match(shown(await observe(endOf(""), { system: { platform: "darwin" } })), /^unknown: only Linux/);
 });
 
-Deno.test("network_interface reads the counters of this machine", requiresTools("ip"), async () => {
+testWith("ip")("network_interface reads the counters of this machine", async () => {
   const { processes, clock } = createMemorySystem();
   const system = { processes, clock };
   const parameters = { name: "lo", command: tool("ip") };

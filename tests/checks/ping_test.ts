@@ -4,7 +4,7 @@ import { pingKind } from "../../src/checks/ping.ts";
 import { CHECK_KINDS } from "../../src/checks/registry.ts";
 import type { CheckKind, CheckOf, CheckResult } from "../../src/domain/check.ts";
 import type { PingParameters } from "../../src/domain/generated/config.ts";
-import { requiresTools, tool } from "../../testing/tools.ts";
+import { testWith, tool } from "../../testing/tools.ts";
 import { testCheck } from "../support/checks.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
 import { fieldsOf, linesOf } from "../support/rows.ts";
@@ -43,7 +43,7 @@ async function observeScript(
   return await observe({ command, ...parameters }, timeoutMs);
 }
 
-Deno.test("observePing() pings this machine with iputils", requiresTools("ping"), async () => {
+testWith("ping")("observePing() pings this machine with iputils", async () => {
   for (const host of ["127.0.0.1", "localhost"]) {
     const { condition, output, metrics } = await observe({ host });
     assert.match(output, /^lost 0% \(0 of 1\); round trip [\d.]+ ms$/);
@@ -56,7 +56,7 @@ Deno.test("observePing() pings this machine with iputils", requiresTools("ping")
   assert.match(unresolved.output, /ping: unknown\.invalid: /);
 });
 
-Deno.test("observePing() pings this machine with BusyBox", requiresTools("busybox"), async () => {
+testWith("busybox")("observePing() pings this machine with BusyBox", async () => {
   await using temporary = await tempDirectory();
   const directory = temporary.path;
   await Deno.symlink(tool("busybox"), `${directory}/ping`);

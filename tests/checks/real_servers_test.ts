@@ -5,7 +5,7 @@ import { createFiles } from "../../src/system/files.ts";
 import { createConnections } from "../../src/system/tcp/connections.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { tempDirectory } from "../../testing/builders.ts";
-import { requiresTools, runChild, startChild, tool } from "../../testing/tools.ts";
+import { runChild, startChild, testWith, tool } from "../../testing/tools.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { startFaultProxy } from "../support/fault_proxy.ts";
 import { freePort } from "../support/http_servers.ts";
@@ -81,10 +81,9 @@ async function assertHangIsCritical(child: Deno.ChildProcess, server: Server): P
   }
 }
 
-Deno.test({
-  ...requiresTools("dovecot", "dovecot-pop3", "root"),
-  name: "tcp_connect logs in to a real Dovecot, by IMAP and TLS",
-  fn: async () => {
+testWith("dovecot", "dovecot-pop3", "root")(
+  "tcp_connect logs in to a real Dovecot, by IMAP and TLS",
+  async () => {
     await using temporary = await tempDirectory();
     const { path } = temporary;
     const [imap, pop3] = [freePort(), freePort()];
@@ -127,9 +126,9 @@ Deno.test({
       );
     });
   },
-});
+);
 
-Deno.test("ntp compares the clock with a real chronyd", requiresTools("chronyd", "root"), async () => {
+testWith("chronyd", "root")("ntp compares the clock with a real chronyd", async () => {
   await using temporary = await tempDirectory();
   const { path } = temporary;
   const port = freePort();
@@ -150,10 +149,9 @@ Deno.test("ntp compares the clock with a real chronyd", requiresTools("chronyd",
   );
 });
 
-Deno.test({
-  ...requiresTools("ssh-keygen", "sshd", "root"),
-  name: "tcp_connect reads the greeting of a real OpenSSH, and ends without an error in its log",
-  fn: async () => {
+testWith("ssh-keygen", "sshd", "root")(
+  "tcp_connect reads the greeting of a real OpenSSH, and ends without an error in its log",
+  async () => {
     await using temporary = await tempDirectory();
     const { path } = temporary;
     const port = freePort();
@@ -177,9 +175,9 @@ Deno.test({
       },
     );
   },
-});
+);
 
-Deno.test("tcp_connect logs in to a real vsftpd, by TLS", requiresTools("vsftpd", "root"), async () => {
+testWith("vsftpd", "root")("tcp_connect logs in to a real vsftpd, by TLS", async () => {
   await using temporary = await tempDirectory();
   const { path } = temporary;
   const port = freePort();
@@ -209,55 +207,51 @@ Deno.test("tcp_connect logs in to a real vsftpd, by TLS", requiresTools("vsftpd"
   });
 });
 
-Deno.test({
-  ...requiresTools("postfix", "postfix-master", "root"),
-  name: "tcp_connect starts TLS with a real Postfix",
-  fn: async () => {
-    await using temporary = await tempDirectory();
-    const { path } = temporary;
-    await Deno.chmod(path, 0o755);
-    const port = freePort();
-    await writeCertificate(path);
-    for (const name of ["etc", "queue", "data"]) await Deno.mkdir(`${path}/${name}`);
-    for (const name of ["postfix-files", "dynamicmaps.cf"]) {
-      await Deno.copyFile(`/etc/postfix/${name}`, `${path}/etc/${name}`);
-    }
-    await Deno.writeTextFile(
-      `${path}/etc/main.cf`,
-      `compatibility_level = 3.6\nqueue_directory = ${path}/queue\ndata_directory = ${path}/data\n` +
-        `maillog_file = ${path}/log\nmaillog_file_prefixes = ${path}\nmyhostname = localhost\n` +
-        `inet_interfaces = 127.0.0.1\ninet_protocols = ipv4\nalias_maps =\nalias_database =\n` +
-        `smtpd_tls_cert_file = ${path}/cert.pem\nsmtpd_tls_key_file = ${path}/key.pem\n` +
-        `smtpd_tls_security_level = may\nsmtpd_peername_lookup = no\n`,
+testWith("postfix", "postfix-master", "root")("tcp_connect starts TLS with a real Postfix", async () => {
+  await using temporary = await tempDirectory();
+  const { path } = temporary;
+  await Deno.chmod(path, 0o755);
+  const port = freePort();
+  await writeCertificate(path);
+  for (const name of ["etc", "queue", "data"]) await Deno.mkdir(`${path}/${name}`);
+  for (const name of ["postfix-files", "dynamicmaps.cf"]) {
+    await Deno.copyFile(`/etc/postfix/${name}`, `${path}/etc/${name}`);
+  }
+  await Deno.writeTextFile(
+    `${path}/etc/main.cf`,
+    `compatibility_level = 3.6\nqueue_directory = ${path}/queue\ndata_directory = ${path}/data\n` +
+      `maillog_file = ${path}/log\nmaillog_file_prefixes = ${path}\nmyhostname = localhost\n` +
+      `inet_interfaces = 127.0.0.1\ninet_protocols = ipv4\nalias_maps =\nalias_database =\n` +
+      `smtpd_tls_cert_file = ${path}/cert.pem\nsmtpd_tls_key_file = ${path}/key.pem\n` +
+      `smtpd_tls_security_level = may\nsmtpd_peername_lookup = no\n`,
+  );
+  await Deno.writeTextFile(
+    `${path}/etc/master.cf`,
+    `127.0.0.1:${port} inet n - n - - smtpd\nanvil unix - - n - 1 anvil\n` +
+      `tlsmgr unix - - n 1000? 1 tlsmgr\nrewrite unix - - n - - trivial-rewrite\n` +
+      `proxymap unix - - n - - proxymap\npostlog unix-dgram n - n - 1 postlogd\n`,
+  );
+  const [, uid] = /^postfix:x:(\d+):/m.exec(await Deno.readTextFile("/etc/passwd")) ?? [];
+  await Deno.chown(`${path}/data`, Number(uid), null);
+  // Makes the directories of the queue. The master alone is a child that ends by its id.
+  await runChild(tool("postfix"), ["-c", `${path}/etc`, "check"]);
+  const own = { port, protocol: "smtp", caFile: `${path}/ca.pem` };
+  const master = [tool("postfix-master"), ["-s", "-c", `${path}/etc`]] as const;
+  await withServer(master, tcp(own), async () => {
+    assert.equal(
+      await seenOf(tcp({ ...own, startTls: true })),
+      "ok: connected, smtp greeting, hello, STARTTLS, hello with TLS passed",
     );
-    await Deno.writeTextFile(
-      `${path}/etc/master.cf`,
-      `127.0.0.1:${port} inet n - n - - smtpd\nanvil unix - - n - 1 anvil\n` +
-        `tlsmgr unix - - n 1000? 1 tlsmgr\nrewrite unix - - n - - trivial-rewrite\n` +
-        `proxymap unix - - n - - proxymap\npostlog unix-dgram n - n - 1 postlogd\n`,
+    assert.match(
+      await seenOf(tcp({ ...own, caFile: undefined, startTls: true })),
+      /^critical: .*not trusted/,
     );
-    const [, uid] = /^postfix:x:(\d+):/m.exec(await Deno.readTextFile("/etc/passwd")) ?? [];
-    await Deno.chown(`${path}/data`, Number(uid), null);
-    // Makes the directories of the queue. The master alone is a child that ends by its id.
-    await runChild(tool("postfix"), ["-c", `${path}/etc`, "check"]);
-    const own = { port, protocol: "smtp", caFile: `${path}/ca.pem` };
-    const master = [tool("postfix-master"), ["-s", "-c", `${path}/etc`]] as const;
-    await withServer(master, tcp(own), async () => {
-      assert.equal(
-        await seenOf(tcp({ ...own, startTls: true })),
-        "ok: connected, smtp greeting, hello, STARTTLS, hello with TLS passed",
-      );
-      assert.match(
-        await seenOf(tcp({ ...own, caFile: undefined, startTls: true })),
-        /^critical: .*not trusted/,
-      );
-      assert.match(
-        await seenOf(tcp({ ...own, login: { username: "ada", password: "s3cret" } })),
-        /^critical: login: server replied "503 /,
-      );
-      await assertCutIsCritical(port, "smtp");
-    });
-  },
+    assert.match(
+      await seenOf(tcp({ ...own, login: { username: "ada", password: "s3cret" } })),
+      /^critical: login: server replied "503 /,
+    );
+    await assertCutIsCritical(port, "smtp");
+  });
 });
 
 /** A health service of gRPC's own library; a service is its status, and another is unknown. */
@@ -278,32 +272,28 @@ server.start()
 server.wait_for_termination()
 `;
 
-Deno.test({
-  ...requiresTools("python3", "python3-grpcio"),
-  name: "grpc_health asks a real gRPC server, which then hangs",
-  fn: async () => {
-    const port = freePort();
-    const health = (service: string) =>
-      ({
-        kind: "grpc_health",
-        parameters: { host: "127.0.0.1", port, service, tls: false, asWarning: false },
-      }) as Server;
-    await withServer(
-      [tool("python3"), ["-c", HEALTH_SERVICE, String(port)]],
-      health(""),
-      async (child) => {
-        assert.equal(await seenOf(health("")), "ok: server is SERVING");
-        assert.equal(await seenOf(health("shop")), 'critical: service "shop" is NOT_SERVING');
-        assert.equal(
-          await seenOf(health("cart")),
-          'critical: service "cart": gRPC status NOT_FOUND: "unknown service"',
-        );
-        assert.equal(
-          await seenOf(health("flood")),
-          "unknown: response is longer than the 48 KiB that are read",
-        );
-        await assertHangIsCritical(child, health(""));
-      },
-    );
-  },
+testWith("python3", "python3-grpcio")("grpc_health asks a real gRPC server, which then hangs", async () => {
+  const port = freePort();
+  const health = (service: string) =>
+    ({
+      kind: "grpc_health",
+      parameters: { host: "127.0.0.1", port, service, tls: false, asWarning: false },
+    }) as Server;
+  await withServer(
+    [tool("python3"), ["-c", HEALTH_SERVICE, String(port)]],
+    health(""),
+    async (child) => {
+      assert.equal(await seenOf(health("")), "ok: server is SERVING");
+      assert.equal(await seenOf(health("shop")), 'critical: service "shop" is NOT_SERVING');
+      assert.equal(
+        await seenOf(health("cart")),
+        'critical: service "cart": gRPC status NOT_FOUND: "unknown service"',
+      );
+      assert.equal(
+        await seenOf(health("flood")),
+        "unknown: response is longer than the 48 KiB that are read",
+      );
+      await assertHangIsCritical(child, health(""));
+    },
+  );
 });

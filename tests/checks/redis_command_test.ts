@@ -5,7 +5,7 @@ import { createConnections } from "../../src/system/tcp/connections.ts";
 import { checkOf, contextOf } from "../../testing/builders.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
-import { requiresTools, startChild, tool } from "../../testing/tools.ts";
+import { startChild, testWith, tool } from "../../testing/tools.ts";
 import { problemTexts } from "../support/observe_check.ts";
 import { readUntil } from "../support/read_until.ts";
 import { fieldsOf, type Rows, testRows, testTable } from "../support/rows.ts";
@@ -163,7 +163,7 @@ Deno.test("redis_command rejects commands that write", () => {
   ]);
 });
 
-Deno.test("redis_command reads from a real server", requiresTools("redis-server"), async () => {
+testWith("redis-server")("redis_command reads from a real server", async () => {
   const directory = await Deno.makeTempDir({ prefix: "monitor_test_" });
   const socket = `${directory}/redis.sock`;
   const args = [

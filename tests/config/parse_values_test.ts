@@ -1,11 +1,14 @@
-/** Values that are text with units; intervals have interval_test.ts. */
+/** Values that are text with units. */
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import {
   DURATION_FORMS,
+  INTERVAL_FORMS,
+  INTERVAL_MS_MAX,
   LIMIT_FORMS,
   type LimitFormat,
   parseDuration,
+  parseInterval,
   parseLimit,
   parseMessageLimit,
   parseObjective,
@@ -14,6 +17,8 @@ import {
 } from "../../src/config/quantities.ts";
 import { describeSize, exactSize, roundedSize } from "../../src/domain/describe_size.ts";
 import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
+import { isInWindow, openWindow } from "../../src/engine/maintenance_windows.ts";
+import { load, loadError } from "../../testing/config_system.ts";
 
 type Rows<T> = readonly (readonly [value: number | string, result: T])[];
 
@@ -129,4 +134,139 @@ Deno.test("parseMessageLimit() accepts 1 to 1000 per minute, hour or day", () =>
   for (const text of ["20", "0 per hour", "1001 per hour", "20 per fortnight", "-1 per day", "1.5 per day"]) {
     assert.ok("problem" in parseMessageLimit(text), text);
   }
+});
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const WEEK = 7 * DAY;
+
+Deno.test("parseInterval() parses whole seconds and texts", () => {
+  const rows: readonly (readonly [value: number | string, ms: number])[] = [
+    [90, 90 * SECOND],
+    [INTERVAL_MS_MAX / SECOND, INTERVAL_MS_MAX],
+    ["min", MINUTE],
+    ["2 h 5 min", 125 * MINUTE],
+    ["1MIN", MINUTE],
+    ["90s", 90 * SECOND],
+    ["1 hour 30 minutes", 90 * MINUTE],
+    ["1 minute 1 minute", 2 * MINUTE],
+    ["  5   minutes  ", 5 * MINUTE],
+    ["36500 days", INTERVAL_MS_MAX],
+  ];
+  for (const [value, ms] of rows) assert.deepEqual(parseInterval(value), { ms }, String(value));
+});
+
+Deno.test("parseInterval() returns the error and the accepted forms", () => {
+  const rows: readonly (readonly [value: number | string, problem: string])[] = [
+    ["", "is empty"],
+    ["0 minutes", "has a count of zero"],
+    ["-5 minutes", "has a sign"],
+    ["1.5 hours", "has a fraction"],
+    ["90", "has a count without a unit"],
+    ["5 sec", 'has the unknown unit "sec" (did you mean "seconds"?)'],
+    ["2 fortnights", 'has the unknown unit "fortnights"'],
+    ["5 ms", 'has the unit "ms", expected seconds or longer units'],
+    ["1 hour and 30 minutes", 'has the unknown unit "and"'],
+    ["٥ minutes", "is not a length of time"],
+    [0.5, "is not a whole number"],
+    [0, "is shorter than one second"],
+  ];
+  for (const [value, problem] of rows) {
+    assert.deepEqual(
+      parseInterval(value),
+      { problem: `${problem}, expected ${INTERVAL_FORMS}` },
+      String(value),
+    );
+  }
+  const tooLong = { problem: "is longer than a hundred years, expected at most that" };
+  for (const value of [INTERVAL_MS_MAX / SECOND + 1, "36501 days", `${"9".repeat(400)} s`, 1e300]) {
+    assert.deepEqual(parseInterval(value), tooLong, String(value).slice(0, 20));
+  }
+});
+
+Deno.test("parseInterval() adds up any terms in any order and spelling", () => {
+  const units = [
+    { name: "second", ms: SECOND },
+    { name: "minute", ms: MINUTE },
+    { name: "hour", ms: HOUR },
+    { name: "day", ms: DAY },
+    { name: "week", ms: WEEK },
+  ];
+  const term = fc.record({
+    count: fc.option(fc.integer({ min: 1, max: 90 })),
+    unit: fc.constantFrom(...units),
+    spelling: fc.constantFrom("letter", "singular", "plural"),
+    isUpper: fc.boolean(),
+    space: fc.constantFrom("", " ", "  "),
+  });
+  fc.assert(fc.property(fc.array(term, { minLength: 1, maxLength: 6 }), (terms) => {
+    const texts = terms.map(({ count, unit: { name }, spelling, isUpper, space }) => {
+      const word = spelling === "letter" ? name.charAt(0) : `${name}${spelling === "plural" ? "s" : ""}`;
+      return `${count ?? ""}${space}${isUpper ? word.toUpperCase() : word}`;
+    });
+    const ms = terms.reduce((sum, { count, unit }) => sum + (count ?? 1) * unit.ms, 0);
+    assert.deepEqual(parseInterval(texts.join(" ")), { ms });
+  }));
+});
+
+const CHECK = { kind: "test", parameters: {} };
+
+Deno.test("loadConfig() resolves windows of every form in their time zone", async () => {
+  const zone = { time_zone: "America/New_York" };
+  const { checks: [check] } = await load(JSON.stringify({
+    defaults: {},
+    maintenance_windows: [
+      { from: "2026-12-24T18:00", until: "2026-12-25", ...zone, reason: "holidays" },
+      { from: "2026-12-24T18:00Z", until: "2026-12-25T00:00+01:00", ...zone },
+      { days: ["sun"], days_of_month: ["1:7", -1], months: ["jan"], from: "22:00", to: "06:00", ...zone },
+      { cron: "0 3 * * *", duration: "90 minutes", ...zone },
+    ],
+    checks: { web: CHECK },
+  }));
+  const [once, absolute, monthly, cron] = check?.maintenanceWindows ?? [];
+  assert.deepEqual(once, {
+    fromMs: Date.UTC(2026, 11, 24, 23),
+    untilMs: Date.UTC(2026, 11, 25, 5),
+    reason: "holidays",
+  });
+  assert.deepEqual(absolute, { fromMs: Date.UTC(2026, 11, 24, 18), untilMs: Date.UTC(2026, 11, 24, 23) });
+  assert.deepEqual(monthly, {
+    days: ["sun"],
+    daysOfMonth: [{ from: 1, to: 7 }, { from: -1, to: -1 }],
+    months: ["jan"],
+    fromMinute: 1320,
+    toMinute: 360,
+    timeZone: "America/New_York",
+  });
+  assert.ok(cron !== undefined && "times" in cron);
+  assert.equal(cron.durationMs, 5_400_000);
+  assert.equal(cron.times.after(Date.UTC(2026, 0, 10)), Date.UTC(2026, 0, 10, 8));
+});
+
+Deno.test("loadConfig() keeps a window with an unresolved placeholder closed", async () => {
+  const windows = [
+    { from: "${env:FROM}", until: "2999-01-01" },
+    { from: "${env:FROM}", to: "06:00" },
+    { from: "00:00", to: "${env:FROM}" },
+    { from: "00:00", to: "24:00", time_zone: "${env:FROM}" },
+    { from: "00:00", to: "24:00", days_of_month: ["${env:FROM}"] },
+    { cron: "${env:FROM}", duration: "24h" },
+    { cron: "* * * * *", duration: "${env:FROM}" },
+    { cron: "* * * * *", duration: "24h", time_zone: "${env:FROM}" },
+  ];
+  const { checks: [check] } = await load(
+    JSON.stringify({ defaults: {}, maintenance_windows: windows, checks: { web: CHECK } }),
+    { withoutSecrets: true },
+  );
+  assert.equal(check?.maintenanceWindows.length, windows.length);
+  assert.ok(!isInWindow(check.maintenanceWindows, Date.UTC(2026, 0, 10, 12)));
+  assert.equal(openWindow(check.maintenanceWindows, Date.UTC(2026, 0, 10, 12)), null);
+});
+
+Deno.test("loadConfig() locates a window whose begin is not a text", async () => {
+  const config = { defaults: {}, maintenance_windows: [{ from: {} }], checks: { web: CHECK } };
+  const { problems } = await loadError(JSON.stringify(config));
+  assert.equal(problems[0]?.path, "maintenance_windows[0]");
 });

@@ -92,7 +92,7 @@ const OPTIONS = {
   environment: { PATH: "/usr/lib/plugins" },
 };
 
-/** A kind that has most formats; tests/scripts/make_types_test.ts tries the others, shapes_test.ts the defaults. */
+/** A kind that has most formats; tests/scripts/generate_test.ts tries the others, shapes_test.ts the defaults. */
 Deno.test("resolveChecks() uses every value of the check", async () => {
   const parameters = {
     pattern: "java .*shop",

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
-import { readSource } from "../../src/config/source.ts";
+import { locateConfig, readSource } from "../../src/config/source.ts";
 import { type ConfigSystemOptions, createConfigSystem, errorOf } from "../../testing/config_system.ts";
 import { testRows } from "../support/rows.ts";
+import fc from "../support/property.ts";
+import { findStatePath } from "../../src/config/positions.ts";
+import { findMatches } from "../../src/config/config_file.ts";
 
 const PATH = "/etc/monitor/monitor.jsonc";
 
@@ -134,4 +137,133 @@ Deno.test("readSource() locates the first byte that is not UTF-8", async (t) => 
     assert.equal(lines[(problem?.line ?? 0) - 1]?.charAt((problem?.column ?? 0) - 1), "\ufffd");
     assert.equal(error.source?.text.charAt(problem?.offset ?? -1), "\ufffd");
   });
+});
+
+const HOME = { HOME: "/home/me" };
+
+function locate(options: ConfigSystemOptions, named?: string): ReturnType<typeof locateConfig> {
+  return locateConfig(named, createConfigSystem(options));
+}
+
+Deno.test("locateConfig() returns the named path, whether it exists or not", async () => {
+  const options = {
+    environment: { ...HOME, MONITOR_CONFIG: "/from/environment" },
+    files: { "./monitor.jsonc": "{}" },
+  };
+  assert.deepEqual(await locate(options, "given.jsonc"), { path: "given.jsonc", named: true });
+  assert.deepEqual(await locate(options, "-"), { path: "-", named: true });
+  assert.deepEqual(await locate(options, ""), { path: "", named: true });
+  assert.deepEqual(await locate(options), { path: "/from/environment", named: true });
+  const piped = { environment: { MONITOR_CONFIG: "-" } };
+  assert.deepEqual(await locate(piped), { path: "-", named: true });
+});
+
+Deno.test("locateConfig() returns the first path that exists", async () => {
+  const paths = [
+    "./monitor.jsonc",
+    "./monitor.json",
+    "/xdg/monitor/monitor.jsonc",
+    "/xdg/monitor/monitor.json",
+    "/etc/monitor/monitor.jsonc",
+    "/etc/monitor/monitor.json",
+  ];
+  const environment = { ...HOME, XDG_CONFIG_HOME: "/xdg" };
+  for (const [index, path] of paths.entries()) {
+    const files = Object.fromEntries(paths.slice(index).map((present) => [present, "{}"]));
+    assert.deepEqual(await locate({ environment, files }), { path, named: false });
+  }
+  const error = await errorOf(locate({ environment }));
+  assert.equal(error.message, `cannot find a config: looked for ${paths.join(", ")}`);
+  assert.equal(error.hint, "set --config PATH, or create one with: monitor init");
+});
+
+Deno.test("locateConfig() ignores a relative XDG_CONFIG_HOME", async () => {
+  const { message } = await errorOf(locate({ environment: { ...HOME, XDG_CONFIG_HOME: "xdg" } }));
+  assert.match(message, /looked for .*, \/home\/me\/\.config\/monitor\/monitor\.jsonc, /);
+});
+
+Deno.test("locateConfig() skips unreadable directories, and stops at other failures", async () => {
+  const denied = new Deno.errors.PermissionDenied("Permission denied (os error 13)");
+  const noDirectory = new Deno.errors.NotADirectory("Not a directory (os error 20)");
+  const broken = new Error("Input/output error (os error 5)");
+  const path = "/etc/monitor/monitor.json";
+  const files = { "./monitor.jsonc": denied, "./monitor.json": noDirectory, [path]: "{}" };
+  assert.deepEqual(await locate({ files }), { path, named: false });
+  const found = await locate({ files: { ...files, "./monitor.jsonc": broken } });
+  assert.deepEqual(found, { path: "./monitor.jsonc", named: false });
+});
+
+Deno.test("locateConfig() names a missing permission, unless it finds a config elsewhere", async () => {
+  const denied = new Deno.errors.NotCapable('Requires read access to "./monitor.jsonc"');
+  const later = new Deno.errors.NotCapable("Requires read access to another");
+  const files = { "./monitor.jsonc": denied, "./monitor.json": later };
+  await assert.rejects(locate({ files }), denied);
+  const found = await locate({ files: { ...files, "/etc/monitor/monitor.json": "{}" } });
+  assert.equal(found.path, "/etc/monitor/monitor.json");
+});
+
+async function matchesOf(pattern: string, names: readonly string[]): Promise<readonly string[]> {
+  const { files } = createConfigSystem({
+    files: Object.fromEntries(names.map((name) => [`/d/${name}`, ""])),
+  });
+  return (await findMatches(pattern, "/d", files)).paths;
+}
+
+Deno.test("findMatches() matches names", async (t) => {
+  const rows: readonly (readonly [pattern: string, matched: readonly string[], others: readonly string[]])[] =
+    [
+      ["*", ["a", "a.b"], [".a"]],
+      [".*", [".a", ".b.c"], ["a"]],
+      ["*.jsonc", ["a.jsonc", "é.jsonc"], ["a.json", ".jsonc", "jsonc", "a.jsonc~", "A.JSONC"]],
+      ["a?c", ["abc", "a.c", "a\u{1f600}c"], ["ac", "abbc"]],
+      ["a*b*c", ["abc", "a-b-c", "abbcbc"], ["acb", "abcd"]],
+      ["[ab]*", ["[ab]", "[ab]c"], ["a", "b"]],
+    ];
+  for (const [pattern, matched, others] of rows) {
+    await t.step(pattern, async () => {
+      assert.deepEqual(await matchesOf(pattern, [...others, ...matched]), matched.toSorted());
+    });
+  }
+});
+
+Deno.test("findMatches() agrees with regular expressions on any name", async () => {
+  const letters = fc.string({ unit: fc.constantFrom("a", "b", "c"), minLength: 1, maxLength: 8 });
+  const pattern = fc.string({ unit: fc.constantFrom("a", "b", "*", "?"), maxLength: 6 }).map((text) =>
+    `${text}*`
+  );
+  await fc.assert(fc.asyncProperty(letters, pattern, async (name, glob) => {
+    const expression = new RegExp(`^${glob.replaceAll("*", ".*").replaceAll("?", ".")}$`);
+    assert.equal((await matchesOf(glob, [name])).length === 1, expression.test(name), `${glob} ${name}`);
+  }));
+});
+
+Deno.test("findMatches() is fast for patterns that would backtrack exponentially", async () => {
+  const name = "a".repeat(250);
+  assert.deepEqual(await matchesOf(`${"*a".repeat(60)}*b`, [name]), []);
+});
+
+Deno.test("findMatches() limits the number of directories", async () => {
+  const { files } = createConfigSystem();
+  // Links that lead back up.
+  const looping = { ...files, list: () => Promise.resolve(["up", "down"]) };
+  await assert.rejects(findMatches("*/*/*/*/*/*/*/*/*/*/*/*/*/*/*/*/*/*/*/*/x", "/d", looping), {
+    message: "it leads through more than 10000 directories",
+  });
+});
+
+Deno.test("findStatePath() finds the state of a config despite errors in its text", async (t) => {
+  const rows: Readonly<Record<string, readonly [text: string, path: string | null]>> = {
+    "a valid config": ['{ "defaults": {}, "state": "a.sqlite", "checks": {} }', "a.sqlite"],
+    "comments": ['{ // "state": "no"\n /* "state": "no" */ "state": "a.sqlite" }', "a.sqlite"],
+    "none": ['{ "defaults": {} }', null],
+    "another type": ['{ "state": 1, "defaults": {} }', null],
+    "a text that contains one": ['{ "title": "{ \\"state\\": \\"no\\" }" }', null],
+    "one at the top, after one deeper": ['{ "checks": { "state": "no" }, "state": "a.sqlite" }', "a.sqlite"],
+    "a comma that is missing": ['{ "defaults": {} "state": "a.sqlite" }', "a.sqlite"],
+    "a text that breaks off": ['{ "state": "a.sqlite", "checks": { "web": {', "a.sqlite"],
+    "a brace that is missing": ['{ "defaults": { "state": "a.sqlite" }', "a.sqlite"],
+    "a string without its end": ['{ "state": "a.sqlite', null],
+    "no JSON": ["state: a.sqlite", null],
+  };
+  await testRows(t, rows, ([text, path]) => assert.equal(findStatePath(text), path));
 });

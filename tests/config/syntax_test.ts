@@ -4,6 +4,8 @@ import { type JsonValue, NESTING_MAX, parseText } from "../../src/config/syntax.
 import { campaign } from "../../testing/seed.ts";
 import { testRows } from "../support/rows.ts";
 import { textDamages } from "./damages.ts";
+import { createPlacer, positionOf } from "../../src/config/positions.ts";
+import { type ConfigPath, describePath, joinProblems, quoteValue } from "../../src/config/problem.ts";
 
 Deno.test("parseText() restores every value from its JSON text", () => {
   fc.assert(
@@ -213,3 +215,144 @@ function tryParse(text: string): unknown {
     return undefined;
   }
 }
+
+Deno.test("positionOf() counts lines that end with LF, CRLF or CR", () => {
+  const text = "a\nbc\r\nd\re\n\nf";
+  const places = [...text].map((_, offset) => positionOf(text, offset));
+  assert.equal(
+    places.map(({ line, column }) => `${line}:${column}`).join(" "),
+    "1:1 1:2 2:1 2:2 2:3 2:4 3:1 3:2 4:1 4:2 5:1 6:1",
+  );
+  assert.deepEqual(
+    positionOf("ä\u{1f600}x", 3),
+    { line: 1, column: 4 },
+    "in UTF-16 code units, as editors do",
+  );
+  assert.deepEqual(positionOf(text, text.length), { line: 6, column: 2 });
+  assert.deepEqual(positionOf("", 0), { line: 1, column: 1 });
+});
+
+Deno.test("createPlacer() locates keys and values", async (t) => {
+  const text = `// "a": 0
+{
+  "a": { "b": [10, /* , */ { "c": null }], "": "x" }, // "z"
+  "\\u0064": true,
+  "__proto__": [[]],
+  "a": "the second one",
+}`;
+  const rows: readonly (readonly [path: ConfigPath, at: "name" | "value", found: string])[] = [
+    [[], "value", "{\n"],
+    [["a"], "name", '"a": {'],
+    [["a"], "value", '{ "b"'],
+    [["a", "b", 1], "value", '{ "c"'],
+    [["a", "b", 1], "name", '{ "c"'],
+    [["a", "b", 1, "c"], "value", "null"],
+    [["d"], "name", '"\\u0064"'],
+    [["__proto__", 0], "value", "[]"],
+    [["missing"], "value", "{\n"],
+    [["a", "missing", "deeper"], "value", '{ "b"'],
+    [["a", "b", 7], "name", '"b": ['],
+    [["d", "no object"], "value", "true"],
+    [["a", "b", "0"], "value", "[10"],
+  ];
+  for (const [path, at, found] of rows) {
+    await t.step(`${at} of ${JSON.stringify(path)}`, () => {
+      const { offset, line, column } = createPlacer(text)({ path, at, message: "" });
+      assert.ok(text.startsWith(found, offset), text.slice(offset, offset + 20));
+      assert.deepEqual({ line, column }, positionOf(text, offset));
+    });
+  }
+});
+
+Deno.test("createPlacer() locates every value of any text", () => {
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 4 }), fc.constantFrom(0, 2), (json, indent) => {
+      const { value, problems } = parseText(json);
+      fc.pre(value !== undefined && problems.length === 0);
+      const text = JSON.stringify(value, null, indent);
+      const place = createPlacer(text);
+      for (const [path, found] of valuesIn(value ?? null)) {
+        const { offset } = place({ path, message: "" });
+        const shown = JSON.stringify(found, null, indent);
+        const isWhole = indent === 0 || typeof found !== "object" || found === null;
+        assert.ok(text.startsWith(isWhole ? shown : shown.charAt(0), offset));
+        const name = path.at(-1);
+        if (typeof name !== "string") continue;
+        assert.ok(text.startsWith(JSON.stringify(name), place({ path, at: "name", message: "" }).offset));
+      }
+    }),
+    { numRuns: campaign(500) },
+  );
+});
+
+Deno.test("createPlacer() uses the offset of a problem that has one, also in broken text", () => {
+  const place = createPlacer("{\n  oops");
+  assert.deepEqual(place({ path: [], offset: 4, message: "what", hint: "how" }), {
+    path: "",
+    message: "what",
+    hint: "how",
+    line: 2,
+    column: 3,
+    offset: 4,
+  });
+});
+
+function* valuesIn(value: JsonValue, path: ConfigPath = []): Generator<readonly [ConfigPath, JsonValue]> {
+  yield [path, value];
+  if (typeof value !== "object" || value === null) return;
+  const isList = Array.isArray(value);
+  for (const [name, child] of Object.entries(value)) {
+    yield* valuesIn(child, [...path, isList ? Number(name) : name]);
+  }
+}
+
+Deno.test("describePath() writes a path as people do", async (t) => {
+  const rows: readonly (readonly [path: readonly (string | number)[], text: string])[] = [
+    [[], ""],
+    [["checks", "web", "parameters"], "checks.web.parameters"],
+    [["checks", "my site", "notifications", 0, "kind"], 'checks["my site"].notifications[0].kind'],
+    [["checks", "X-Frame-Options"], "checks.X-Frame-Options"],
+    [["checks", ""], 'checks[""]'],
+    [["checks", "8080"], 'checks["8080"]'],
+    [["checks", 'a"b'], 'checks["a\\"b"]'],
+    [["checks", "\ud800"], 'checks["\ufffd"]'],
+    [["checks", "x".repeat(200)], `checks["${"x".repeat(79)}…"]`],
+  ];
+  for (const [path, text] of rows) {
+    await t.step(text.slice(0, 60), () => {
+      assert.equal(describePath(path), text);
+    });
+  }
+});
+
+Deno.test("quote() shows a value on one line, shortened, with no half of a character", () => {
+  assert.equal(quoteValue("a\nb"), '"a\\nb"');
+  assert.equal(quoteValue(`${"x".repeat(78)}\u{1f600}x`), `"${"x".repeat(78)}…"`);
+  assert.equal(quoteValue("\udc00"), '"\ufffd"');
+  assert.deepEqual([null, true, 1.5, [1], { a: 1 }, undefined].map(quoteValue), [
+    "null",
+    "true",
+    "1.5",
+    "a list",
+    "an object",
+    "undefined",
+  ]);
+});
+
+Deno.test("joinProblems() drops later problems of a value that an earlier step rejected", () => {
+  const first = [{ path: ["a"], message: "first" }, { path: ["a"], message: "first too" }];
+  const second = [
+    { path: ["a"], message: "consequence" },
+    { path: ["a", "b"], message: "of another place" },
+    { path: ["c"], at: "name", message: "of a name" } as const,
+  ];
+  const third = [{ path: ["a", "b"], message: "consequence" }, { path: ["c"], message: "of the value" }];
+  assert.deepEqual(joinProblems([first, second, third]).map((problem) => problem.message), [
+    "first",
+    "first too",
+    "of another place",
+    "of a name",
+    "of the value",
+  ]);
+  assert.deepEqual(joinProblems([]), []);
+});

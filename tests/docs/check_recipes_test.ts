@@ -1,10 +1,41 @@
 /**
  * The recipes for checks with other programs, run by the real `monitor check` against stand-ins that print what the real
- * programs printed. `real_programs_test.ts` runs them with the real ones.
+ * programs printed. Those of Debian run at the end.
  */
 import assert from "node:assert/strict";
-import { withHarness } from "../life/program.ts";
-import { checksOf, runChecks, type WrittenCheck } from "./check_recipes.ts";
+import { type Harness, withHarness } from "../life/program.ts";
+import { parsePage, readPage } from "./pages.ts";
+import { runChild, startChild, testWith, tool } from "../../testing/tools.ts";
+
+/** A check as it is written in a config. */
+interface WrittenCheck {
+  readonly kind: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+/** Returns the checks of the recipe with a heading, by their names. */
+function checksOf(page: string, heading: string): Readonly<Record<string, WrittenCheck>> {
+  const section = readPage(`docs/recipes/${page}.md`).text.split(/^## /m)
+    .find((section) => section.startsWith(`${heading}\n`));
+  assert.ok(section !== undefined, `docs/recipes/${page}.md has no heading "${heading}"`);
+  const [block] = parsePage(section).blocks;
+  return JSON.parse(block?.text ?? "{}").checks;
+}
+
+/** Runs checks once. Returns the condition and the output of each, by its name. */
+async function runChecks(
+  { directory, writeConfig, runHere }: Pick<Harness, "directory" | "writeConfig" | "runHere">,
+  checks: Readonly<Record<string, WrittenCheck>>,
+): Promise<ReadonlyMap<string, string>> {
+  writeConfig(checks);
+  const environment = { PATH: `${directory}:/usr/local/bin:/usr/bin:/bin` };
+  const args = ["check", "--once", "--state", "none", "--format", "json"];
+  const { stdout, stderr } = await runHere(args, { environment });
+  assert.equal(stderr, "");
+  const document: { readonly checks: readonly Readonly<Record<"name" | "condition" | "output", string>>[] } =
+    JSON.parse(stdout);
+  return new Map(document.checks.map(({ name, condition, output }) => [name, `${condition}: ${output}`]));
+}
 
 /** What a program prints, and the result of the check. */
 interface Case {
@@ -362,4 +393,130 @@ function compare(
     return typeof outcome === "string" ? result !== outcome : !outcome.test(result);
   });
   assert.deepEqual(others.map(([name]) => results.get(name)), others.map(([, outcome]) => outcome));
+}
+
+// The recipes with other programs, run with those of Debian.
+
+function recipe(page: string, heading: string): WrittenCheck {
+  const [check] = Object.values(checksOf(page, heading));
+  assert.ok(check !== undefined);
+  return check;
+}
+
+/** With other variables of the command, and another text in its arguments. */
+function locally(
+  { kind, parameters }: WrittenCheck,
+  environment: Readonly<Record<string, string>>,
+  replaced: readonly [text: string, by: string] = ["", ""],
+): WrittenCheck {
+  const local = JSON.parse(JSON.stringify(parameters).replace(...replaced));
+  return { kind, parameters: { ...local, environment } };
+}
+
+testWith("restic")(
+  "docs/recipes: the last snapshot of restic, and its repository",
+  () =>
+    withHarness(async (harness) => {
+      const { directory } = harness;
+      await Deno.writeTextFile(`${directory}/password`, "swordfish");
+      const environment = {
+        RESTIC_REPOSITORY: `${directory}/repository`,
+        RESTIC_PASSWORD_FILE: `${directory}/password`,
+        RESTIC_CACHE_DIR: `${directory}/cache`,
+      };
+      const restic = async (...args: readonly string[]): Promise<void> => {
+        const { success, stderr } = await runChild(tool("restic"), args, { env: environment });
+        assert.ok(success, stderr);
+      };
+      const last = recipe("backups", "How do I check the last snapshot of restic?");
+      const checks = {
+        last: locally(last, environment, ["/srv", directory]),
+        other: locally(last, environment),
+        wrong: locally(last, { ...environment, RESTIC_PASSWORD_FILE: "/dev/null" }, ["/srv", directory]),
+        verified: locally(recipe("backups", "How do I verify a repository?"), environment),
+      };
+      await restic("init");
+      assert.equal((await runChecks(harness, checks)).get("last"), "critical: no snapshot");
+      await restic("backup", "--exclude", "repository", directory);
+      const results = await runChecks(harness, checks);
+      assert.equal(results.get("last"), "ok: last snapshot 0 hours ago");
+      assert.equal(results.get("other"), "critical: no snapshot");
+      assert.match(results.get("wrong") ?? "", /^critical: Fatal: .*password/);
+      assert.match(results.get("verified") ?? "", /^ok: /);
+    }),
+);
+
+testWith("borg")(
+  "docs/recipes: the last archive of Borg, in any time zone",
+  () =>
+    withHarness(async (harness) => {
+      const { directory } = harness;
+      await Deno.writeTextFile(`${directory}/passphrase`, "swordfish");
+      const environment = {
+        BORG_REPO: `${directory}/repository`,
+        BORG_PASSCOMMAND: `cat ${directory}/passphrase`,
+        BORG_BASE_DIR: directory,
+        TZ: "Pacific/Auckland",
+      };
+      const borg = async (...args: readonly string[]): Promise<void> => {
+        const { success, stderr } = await runChild(tool("borg"), args, { env: environment });
+        assert.ok(success, stderr);
+      };
+      const last = recipe("backups", "How do I check the last archive of Borg?");
+      const checks = {
+        last: locally(last, environment),
+        wrong: locally(last, { ...environment, BORG_PASSCOMMAND: "echo wrong" }),
+      };
+      await borg("init", "--encryption=repokey");
+      assert.equal((await runChecks(harness, checks)).get("last"), "critical: no archive");
+      await borg("create", "::one", `${directory}/passphrase`);
+      const results = await runChecks(harness, checks);
+      assert.equal(results.get("last"), "ok: last archive 0 hours ago");
+      assert.match(results.get("wrong") ?? "", /^critical: passphrase supplied in .* is incorrect/);
+    }),
+);
+
+testWith("check_snmp", "snmpd", "snmpget")(
+  "docs/recipes: a port of a device by SNMP",
+  () =>
+    withHarness(async (harness) => {
+      const { directory } = harness;
+      const port = freePort();
+      await Deno.writeTextFile(`${directory}/snmpd.conf`, "rocommunity public 127.0.0.1\n");
+      const args = ["-f", "-Lo", "-C", "-c", `${directory}/snmpd.conf`, "-p", `${directory}/pid`];
+      const child = startChild(tool("snmpd"), [...args, `udp:127.0.0.1:${port}`], {
+        stdout: "piped",
+        stderr: "null",
+        env: { SNMP_PERSISTENT_DIR: directory },
+      });
+      try {
+        const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+        for (let text = ""; !text.includes("NET-SNMP version");) {
+          const { value, done } = await reader.read();
+          assert.ok(!done, text);
+          text += value;
+        }
+        const written = recipe("infrastructure", "How do I check a device by SNMP?");
+        const host = ["switch.example.org", `127.0.0.1","-p","${port}`] as const;
+        const check = locally(written, {}, host);
+        const results = await runChecks(harness, {
+          up: check,
+          down: locally(check, {}, ["1:1", "2:2"]),
+          another: locally(check, {}, ["2.2.1.8.1", "2.2.1.8.99999"]),
+        });
+        assert.match(results.get("up") ?? "", /^ok: SNMP OK - 1/);
+        assert.match(results.get("down") ?? "", /^critical: SNMP CRITICAL - \*1\*/);
+        assert.match(results.get("another") ?? "", /^unknown: No valid data returned/);
+        await reader.cancel();
+      } finally {
+        child.kill("SIGTERM");
+        await child.status;
+      }
+    }),
+);
+
+/** A port of TCP that nothing uses; that of UDP is free as well, unless another server has just got it. */
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
 }

@@ -1,7 +1,7 @@
 /** A laboratory of network namespaces: one fault each, which several checks notice, and one message that names it. */
 import assert from "node:assert/strict";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
-import { requiresTools, startChild, tool } from "../../testing/tools.ts";
+import { startChild, testWith, tool } from "../../testing/tools.ts";
 import { collectLines } from "./lines.ts";
 import { withHarness } from "./program.ts";
 
@@ -124,11 +124,9 @@ const FAULTS: readonly Fault[] = [
   },
 ];
 
-Deno.test({
-  ...requiresTools("namespaces", "ip", "nginx", "dnsmasq", "time"),
-  name:
-    "monitor check: each fault of a host, link, resolver, certificate or disk is one message that names it",
-  fn: () =>
+testWith("namespaces", "ip", "nginx", "dnsmasq", "time")(
+  "monitor check: each fault of a host, link, resolver, certificate or disk is one message that names it",
+  () =>
     withHarness(async (harness) => {
       const { directory } = harness;
       const authority = createAuthority();
@@ -196,7 +194,7 @@ Deno.test({
         await laboratory.close();
       }
     }),
-});
+);
 
 /** Starts the machines; returns how to enter their namespaces, to change them, and the messages that arrive. */
 async function openLaboratory(directory: string) {

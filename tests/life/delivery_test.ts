@@ -2,5 +2,4 @@
  * Deliveries and output of `monitor`, with secrets and hostile texts. The cases mostly wait for its timers, so they
  * all run at the same time.
  */
-import "./hostile_texts_cases.ts";
 import "./secrets_cases.ts";

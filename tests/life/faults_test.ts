@@ -1,6 +1,6 @@
 /** The resources that checks and deliveries leak if every one of them meets a fault. */
 import assert from "node:assert/strict";
-import { requiresTools } from "../../testing/tools.ts";
+import { testWith } from "../../testing/tools.ts";
 import { runFaultProcess } from "../support/fault_process.ts";
 
 const ROUNDS = 3;
@@ -10,10 +10,9 @@ const ROUNDS = 3;
  */
 const PLACES_MAX = 500;
 
-Deno.test({
-  ...requiresTools("time"),
-  name: "checks and deliveries through faults leak no connection, process, timer or memory",
-  fn: async () => {
+testWith("time")(
+  "checks and deliveries through faults leak no connection, process, timer or memory",
+  async () => {
     const { places, holdings } = await runFaultProcess({
       rounds: ROUNDS,
       targets: "some_of_each",
@@ -29,4 +28,4 @@ Deno.test({
     // It comes and goes by some megabytes.
     assert.ok(grownBytes < 4 * 1024 * 1024, `grew by ${grownBytes} bytes in ${places} runs`);
   },
-});
+);

@@ -1,8 +1,10 @@
 /** The files that the program leaves on the disk: their permissions, and that it follows no planted links. */
 import assert from "node:assert/strict";
-import { requiresTools } from "../../testing/tools.ts";
+import { requiresTools, testWith } from "../../testing/tools.ts";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { type Harness, withHarness } from "./program.ts";
+import { makePipe } from "../support/make_pipe.ts";
+import { fixture } from "../support/processes.ts";
 
 const test = concurrentTests("monitor check: files");
 
@@ -47,11 +49,9 @@ test("monitor check: whatever the umask, state, journal and lock are for their o
   }
 });
 
-Deno.test({
-  // Only root can give a file to another user.
-  ...requiresTools("root"),
-  name: "monitor check: a state of another user is rejected, unless root runs it, which keeps the owner",
-  fn: async () => {
+testWith("root")(
+  "monitor check: a state of another user is rejected, unless root runs it, which keeps the owner",
+  async () => {
     const OTHER = 65_534;
     // Another id for the same user, so that the program still reaches the packages of the source.
     const asOther = 'exec unshare --user --map-user=1000 -- "$@"';
@@ -70,7 +70,7 @@ Deno.test({
       assert.deepEqual(Deno.readFileSync(`${harness.directory}/kept.sqlite`), before);
     });
   },
-});
+);
 
 function modeOf({ directory }: Harness, name: string): number {
   return (Deno.lstatSync(`${directory}/${name}`).mode ?? 0) & 0o7777;
@@ -112,4 +112,143 @@ Deno.test("monitor: neither the published page nor monitor report -o overwrites 
     const { code, stderr } = await harness.runHere(["check", "--once", "--state", "other.sqlite"]);
     assert.equal(code, 78, stderr);
     assert.ok(stderr.includes("report.path: is the -wal file of the state,"), stderr);
+  }));
+
+// Files that block a process that opens them: named pipes without a writer, and a file system that never responds.
+
+const testInAll = concurrentTests("monitor: files that block: more", requiresTools("time"));
+
+const OK = { kind: "test", parameters: { condition: "ok" } };
+
+/** Returns a shell command that runs the program with a file system that never responds on the directory `hung`. */
+function withHungMount({ directory }: Harness): string {
+  Deno.mkdirSync(`${directory}/hung`);
+  const mount = `/usr/bin/python3 '${fixture("hung_mount.py")}' '${directory}/hung'`;
+  return `exec unshare --user --map-root-user --mount ${mount} "$@"`;
+}
+
+test("monitor check: a config, include, secret or certificate file that is a pipe is an error, and nothing waits", (add) => {
+  const certificate = {
+    kind: "tls_certificate",
+    parameters: { host: "127.0.0.1", port: 1, ca_file: "pipe" },
+  };
+  const request = {
+    kind: "http_request",
+    parameters: { request: { target: "https://127.0.0.1:1", tls: { ca_file: "pipe" } } },
+  };
+  const secret = { kind: "test", parameters: { output: "${file:pipe}" } };
+  const NOT_REGULAR = "it is not a regular file\n";
+  type Row = readonly [checks: Readonly<Record<string, unknown>>, code: number, shows: string];
+  const rows: Readonly<Record<string, Row>> = {
+    "the config": [{}, 78, `cannot read config "pipe": ${NOT_REGULAR}`],
+    "a secret": [{ web: secret }, 3, `the file "pipe" cannot be read: ${NOT_REGULAR}`],
+    "a CA file": [{ web: certificate }, 3, NOT_REGULAR],
+    "a CA file of a request": [{ web: request }, 3, NOT_REGULAR],
+  };
+  for (const [name, [checks, code, shows]] of Object.entries(rows)) {
+    add(name, () =>
+      withHarness(async (harness) => {
+        await makePipe(`${harness.directory}/pipe`);
+        harness.writeConfig(checks);
+        const args = code === 78 ? ["-c", "pipe"] : [];
+        const end = await harness.runHere(["check", "--once", "--no-notify", ...args]);
+        assert.equal(end.code, code, end.stderr);
+        const shown = end.stdout + end.stderr;
+        assert.ok(shown.includes(shows), shown);
+      }));
+  }
+});
+
+const RAN = ["/bin/sh", "-c", "echo ran; exit 5"];
+
+async function runsItsJob(
+  harness: Harness,
+  args: readonly string[],
+  { stderr, shell }: { readonly stderr: RegExp; readonly shell?: string },
+): Promise<void> {
+  harness.writeConfig({
+    backup: { kind: "job", parameters: { expected_every: "1 day" } },
+    web: { kind: "test", parameters: { output: "${file:pipe}" } },
+  }, { state: "kept.sqlite" });
+  await makePipe(`${harness.directory}/pipe`);
+  const end = await harness.run(["beat", ...args, "backup", "--", ...RAN], {
+    ...shell !== undefined && { shell },
+  });
+  assert.deepEqual([end.code, end.stdout], [5, "ran\n"], end.stderr);
+  assert.match(end.stderr, stderr);
+}
+
+testInAll("monitor beat: a config or a secret that is a pipe keeps no command from running", (add) => {
+  add(
+    "the config",
+    () =>
+      withHarness((harness) =>
+        runsItsJob(harness, ["-c", "pipe"], { stderr: /it is not a regular file\n.*not recorded/ })
+      ),
+  );
+  add("a secret", () => withHarness((harness) => runsItsJob(harness, [], { stderr: /^$/ })));
+});
+
+testInAll(
+  "monitor check: a reload from a pipe changes nothing and stops no check",
+  () =>
+    withHarness(async (harness) => {
+      harness.writeConfig({ web: OK });
+      const program = harness.start(["check", "--format", "ndjson"]);
+      await program.stdout.event("result");
+      Deno.removeSync(`${harness.directory}/monitor.json`);
+      await makePipe(`${harness.directory}/monitor.json`);
+      program.signal("SIGHUP");
+      await program.stderr.next("it is not a regular file");
+      await program.stdout.event("result");
+      program.signal("SIGTERM");
+      assert.equal((await program.end()).code, 0);
+    }),
+);
+
+testInAll("monitor: a file system that hangs stops neither checks nor the command of a job", () =>
+  // At once, because each waits for some timeouts of two seconds.
+  Promise.all([
+    withHarness(async (harness) => {
+      harness.writeConfig({ web: OK });
+      const program = harness.start(["check", "--format", "ndjson"], { shell: withHungMount(harness) });
+      await program.stdout.event("result");
+      Deno.removeSync(`${harness.directory}/monitor.json`);
+      Deno.symlinkSync("hung/monitor.json", `${harness.directory}/monitor.json`);
+      program.signal("SIGHUP");
+      // While the reload waits.
+      await program.stdout.event("result");
+      await program.stderr.next("the file system did not respond within 2 s");
+      program.signal("SIGTERM");
+      assert.equal((await program.end()).code, 0);
+    }),
+    withHarness((harness) =>
+      runsItsJob(harness, ["-c", "hung/m.json"], {
+        shell: withHungMount(harness),
+        stderr: /did not respond within 2 s\n.*this run is not recorded/,
+      })
+    ),
+    withHarness((harness) =>
+      runsItsJob(harness, ["--state", "hung/kept.sqlite"], {
+        shell: withHungMount(harness),
+        stderr:
+          /did not respond within 2 s\n.*start of this run not.*\n.*did not respond within 2 s\n.*end of this run/,
+      })
+    ),
+  ]).then(() => {}), requiresTools("python3"));
+
+const CRITICAL = { kind: "test", parameters: { condition: "critical" } };
+
+test("monitor check: a truncated -shm file ends it with SIGBUS, and the state is as it was", () =>
+  withHarness(async (harness) => {
+    harness.writeConfig({ bad: CRITICAL }, { state: "kept.sqlite" });
+    const program = harness.start(["check", "--format", "ndjson"]);
+    await program.stdout.event("result");
+    Deno.truncateSync(`${harness.directory}/kept.sqlite-shm`, 0);
+    // 128 and the signal's number.
+    assert.equal((await program.end()).code, 135);
+    assert.equal((await harness.runHere(["check", "--once"])).code, 2);
+    const { stdout, stderr } = await harness.runHere(["status"]);
+    assert.match(stdout, /CRITICAL\s+bad/);
+    assert.equal(stderr, "");
   }));

@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { Event } from "./lines.ts";
 import { type Harness, type Program, withHarness } from "./program.ts";
 import { campaign, testRandom } from "../../testing/seed.ts";
-import { requiresTools } from "../../testing/tools.ts";
+import { testWith } from "../../testing/tools.ts";
 
 const random = testRandom("kills of the program");
 
@@ -20,9 +20,8 @@ const START_MS = 400;
 /** While it runs, every check turns each time that so many more results were printed. */
 const TURN_AFTER_RESULTS = 30;
 
-Deno.test(
+testWith("time")(
   "monitor check: no notified change is lost or stored twice, whenever it is killed",
-  requiresTools("time"),
   () =>
     withHarness(async (harness) => {
       const parameters = { path: "./turned", condition_on_missing: "critical" };

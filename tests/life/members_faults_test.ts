@@ -8,7 +8,7 @@ import { PostgresClient } from "../../src/state/postgres/postgres_client.ts";
 import { databaseCommand, databaseUser, giveToDatabaseUser } from "../../testing/postgres_server.ts";
 import { createRandom, type Random } from "../../testing/random.ts";
 import { testSeed } from "../../testing/seed.ts";
-import { requiresTools, startChild } from "../../testing/tools.ts";
+import { startChild, testWith } from "../../testing/tools.ts";
 import { compareWithTruth } from "../simulation/members_truth.ts";
 import { closeQuietly, startServer, type Visitor } from "../support/http_servers.ts";
 import { clientOptions, type PostgresServer, ROLE, startPostgres } from "../support/postgres.ts";
@@ -24,10 +24,9 @@ const ROUND_SECONDS_MIN = 20;
 const FAIL_OPEN_SECONDS = [60, 4];
 
 if (SECONDS > 0) {
-  Deno.test({
-    ...requiresTools("initdb", "pgbouncer", "postgres"),
-    name: "members notify each problem once and in order, whatever fails",
-    fn: async () => {
+  testWith("initdb", "pgbouncer", "postgres")(
+    "members notify each problem once and in order, whatever fails",
+    async () => {
       const random = createRandom(SEED, "member faults");
       const endMs = performance.now() + 1_000 * SECONDS;
       for (let round = 0; round === 0 || performance.now() + 1_000 * ROUND_SECONDS_MIN < endMs; round++) {
@@ -46,7 +45,7 @@ if (SECONDS > 0) {
         );
       }
     },
-  });
+  );
 }
 
 /** What happens to a member, or to all through the database. */

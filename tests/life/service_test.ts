@@ -2,7 +2,5 @@
 import "./agents_cases.ts";
 import "./control_cases.ts";
 import "./endpoint_cases.ts";
-import "./flood_cases.ts";
 import "./output_cases.ts";
-import "./page_cases.ts";
 import "./stop_cases.ts";

@@ -4,6 +4,4 @@
  */
 import "./beat_cases.ts";
 import "./files_cases.ts";
-import "./kept_state_cases.ts";
 import "./lacks_cases.ts";
-import "./unreadable_files_cases.ts";

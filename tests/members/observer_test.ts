@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import { DEAD_AFTER_MS, type MemberHeartbeat } from "../../src/domain/membership.ts";
 import {
+  activeConfig,
   liveOthers,
   observe,
   type Observed,
   type SentHeartbeat,
   UNOBSERVED,
 } from "../../src/members/observer.ts";
+import { EarlyLooks } from "../../src/members/location_share.ts";
 
 function heartbeat(host: string, count: number, id = `${host} 1`): MemberHeartbeat {
   return { host, id, count, config: "a", active: "a", location: null, looks: [] };
@@ -95,4 +97,85 @@ Deno.test("observe() never classifies a member as dead that sent a heartbeat wit
       }
     }),
   );
+});
+
+/** Members as `config/active`. */
+function members(text: string) {
+  return text.split(" ").filter((word) => word !== "").map((word) => {
+    const [config = "", active = ""] = word.split("/");
+    return { config, active };
+  });
+}
+
+const ACTIVE_CASES: Readonly<Record<string, readonly [live: string, active: string | null]>> = {
+  "one member": ["a/a", "a"],
+  "a roll-out at the first of three": ["b/a a/a a/a", "a"],
+  "a roll-out at the second of three": ["b/a b/a a/a", "b"],
+  "a member that has just joined another": ["a/ b/b", "b"],
+  "a member that has just joined a tie": ["b/ b/a a/a a/a c/", "a"],
+  "two that have just joined": ["b/ a/", "a"],
+  "two that joined before they saw each other": ["b/b a/a", "a"],
+  "a tie": ["b/b b/b a/b a/b", "b"],
+  "a present one that no member has": ["b/a c/a", "b"],
+  "an old config that returns": ["old/old a/a a/a", "a"],
+};
+
+Deno.test("activeConfig() returns the config of most members", async (t) => {
+  for (const [name, [live, active]] of Object.entries(ACTIVE_CASES)) {
+    await t.step(name, () => assert.equal(activeConfig(members(live)), active));
+  }
+});
+
+Deno.test("activeConfig() returns the config of a majority, whatever was active before", () => {
+  const hash = fc.constantFrom("a", "b", "c");
+  const member = fc.record({ config: hash, active: hash });
+  fc.assert(
+    fc.property(fc.array(member), (some) => {
+      const live = [
+        ...some,
+        ...Array.from({ length: some.length + 1 }, () => ({ config: "d", active: "a" })),
+      ];
+      assert.equal(activeConfig(live), "d");
+    }),
+  );
+});
+
+/** Returns the checks that one member runs after it read the requests of another. */
+function received(reader: EarlyLooks, caller: EarlyLooks, nowMs: number, id = "1"): readonly string[] {
+  return reader.receive([{ id, looks: caller.published(nowMs) }]).map(({ check, why }) => `${check} ${why}`);
+}
+
+Deno.test("EarlyLooks: each call is received once", () => {
+  const [caller, reader] = [new EarlyLooks(), new EarlyLooks()];
+  assert.deepEqual(received(reader, caller, 0), []);
+  caller.call("web", "failing", 0);
+  assert.deepEqual(received(reader, caller, 100), ["web failing"]);
+  caller.call("web", "changed", 200);
+  caller.call("mail", "requested", 300);
+  assert.deepEqual(received(reader, caller, 1000), ["web changed", "mail requested"]);
+  assert.deepEqual(received(reader, caller, 2000), []);
+});
+
+Deno.test("EarlyLooks: a request is published for a few seconds, so that a late heartbeat reads it", () => {
+  const [caller, reader] = [new EarlyLooks(), new EarlyLooks()];
+  caller.call("web", "failing", 0);
+  assert.deepEqual(received(new EarlyLooks(), caller, 4000), ["web failing"]);
+  assert.deepEqual(received(reader, caller, 5000), []);
+  assert.deepEqual(caller.published(5000), []);
+});
+
+Deno.test("EarlyLooks: a restarted process requests early runs again", () => {
+  const reader = new EarlyLooks();
+  const [before, after] = [new EarlyLooks(), new EarlyLooks()];
+  before.call("web", "failing", 0);
+  before.call("mail", "failing", 0);
+  assert.equal(received(reader, before, 0, "1").length, 2);
+  after.call("dns", "failing", 100);
+  assert.deepEqual(received(reader, after, 100, "2"), ["dns failing"]);
+});
+
+Deno.test("EarlyLooks: a heartbeat stays small when many checks fail at the same time", () => {
+  const caller = new EarlyLooks();
+  for (let index = 0; index < 10_000; index++) caller.call(`check ${index}`, "failing", 0);
+  assert.equal(caller.published(0).length, 200);
 });

@@ -9,7 +9,7 @@ import {
 } from "../../src/permissions/required_permissions.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
-import { requiresTools } from "../../testing/tools.ts";
+import { testWith } from "../../testing/tools.ts";
 import { withHarness } from "../life/program.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { dnsAddress, dnsReply, startDnsServer } from "../support/dns_server.ts";
@@ -76,10 +76,9 @@ const PARAMETERS: Readonly<
 /** Read at the start, if they may be read; no check depends on them. */
 const OPTIONAL: ReadonlySet<PermissionClass> = new Set(["env"]);
 
-Deno.test({
-  ...requiresTools("ping", "kill"),
-  name: "monitor permissions: each kind runs with the printed flags, and names each missing one",
-  fn: (t) =>
+testWith("ping", "kill")(
+  "monitor permissions: each kind runs with the printed flags, and names each missing one",
+  (t) =>
     withHarness(async (harness) => {
       const authority = createAuthority();
       await using web = startServer(async (visitor) => {
@@ -172,4 +171,4 @@ Deno.test({
         }
       }
     }),
-});
+);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { PermissionsByClass } from "../../src/permissions/required_permissions.ts";
 import { bwrapCommand, type Sandbox, sandboxOf, systemdDropIn } from "../../src/cli/commands/permissions.ts";
 import { createConfigSystem } from "../../testing/config_system.ts";
-import { requiresTools } from "../../testing/tools.ts";
+import { requiresTools, testWith } from "../../testing/tools.ts";
 import { type Harness, withHarness } from "../life/program.ts";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { startServer } from "../support/http_servers.ts";
@@ -87,10 +87,9 @@ Deno.test("bwrapCommand() and systemdDropIn() quote special characters in paths"
   assert.match(systemdDropIn(sandbox, COMMAND), /^BindPaths="\/srv\/it's 100%%\/a\\:b"$/m);
 });
 
-Deno.test({
-  ...requiresTools("systemd-analyze"),
-  name: "systemdDropIn() restricts the service of examples/, and systemd-analyze accepts it",
-  fn: () =>
+testWith("systemd-analyze")(
+  "systemdDropIn() restricts the service of examples/, and systemd-analyze accepts it",
+  () =>
     withHarness(async ({ directory }) => {
       const unit = await Deno.readTextFile(
         new URL("../../examples/systemd/monitor.service", import.meta.url),
@@ -118,7 +117,7 @@ Deno.test({
         `${[plain, addresses, files]}`,
       );
     }),
-});
+);
 
 const test = concurrentTests("monitor permissions --format bwrap");
 

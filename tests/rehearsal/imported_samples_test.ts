@@ -1,7 +1,4 @@
-/**
- * Counts the faults that the checks of imported configs detect, with local servers as targets. `docs/development` has the
- * figures; `WRITE_PROOFS=1 deno task test tests/rehearsal/imported_samples_test.ts` writes them.
- */
+/** Injects the faults of `monitor prove` into local servers, which are the targets of imported configs. */
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { Invocation } from "../../src/cli/command_definition.ts";
@@ -10,7 +7,7 @@ import { run } from "../../src/cli/run.ts";
 import { type Check, combinedChecks } from "../../src/domain/check.ts";
 import type { JobLog } from "../../src/domain/store.ts";
 import { faultsOf } from "../../src/rehearsal/faults.ts";
-import { prove, type Proved, type ProveOptions } from "../../src/rehearsal/prove.ts";
+import { prove, type ProveOptions } from "../../src/rehearsal/prove.ts";
 import { recordWorld } from "../../src/rehearsal/tape.ts";
 import { runCheck } from "../../src/scheduler/run_checks.ts";
 import { DAY_MS } from "../../src/shared/time_units.ts";
@@ -20,7 +17,6 @@ import { campaign } from "../../testing/seed.ts";
 import { type Json, type StandIns, startStandIns } from "../support/stand_ins.ts";
 
 const DATA = new URL("../import/testdata/", import.meta.url);
-const PAGE = new URL("../../docs/development/imported_checks.md", import.meta.url);
 
 const SAMPLES = {
   "Gatus": ["gatus", "gatus/config.yaml"],
@@ -162,115 +158,4 @@ Deno.test("prove() predicts the results of imported checks on real servers with 
 /** Returns whether a check waits for data of a silent target: a check of a port may only connect. */
 function waits(check: Check): boolean {
   return check.kind !== "tcp_connect" || "expect" in check.parameters;
-}
-
-/** A check of a sample, and the faults that it detects. */
-interface ProvenCheck {
-  readonly sample: string;
-  readonly check: Check;
-  readonly faults: readonly Proved[];
-}
-
-Deno.test("docs/development/imported_checks.md lists the faults that imported checks detect", async () => {
-  await using opened = await openSamples();
-  const proven: ProvenCheck[] = [];
-  for (const { name: sample, checks } of opened.samples) {
-    for (const check of checks) {
-      const { result, faults } = await prove(check, opened.options);
-      assert.equal(result.condition, "ok", `${check.name}: ${result.output}`);
-      proven.push({ sample, check, faults });
-    }
-  }
-  const page = Deno.readTextFileSync(PAGE);
-  const tables = [sharesOf(proven), faultRows(proven), checkRows(proven)];
-  const blocks = page.split("\n\n");
-  const places = blocks.flatMap((block, index) => block.startsWith("|") ? [index] : []);
-  assert.equal(places.length, tables.length);
-  if (Deno.env.get("WRITE_PROOFS") !== undefined) {
-    places.forEach((place, index) => blocks[place] = tableText(tables[index] ?? []));
-    return Deno.writeTextFileSync(PAGE, `${blocks.join("\n\n").trimEnd()}\n`);
-  }
-  const written = places.map((place) => (blocks[place] ?? "").trimEnd());
-  assert.deepEqual(written, tables.map(tableText), "write it with WRITE_PROOFS=1");
-});
-
-type Rows = readonly (readonly string[])[];
-
-const NAMES = Object.keys(SAMPLES);
-
-function tableText(rows: Rows): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
-  const [head = [], ...others] = rows;
-  return [line(head), line(widths.map((width) => "-".repeat(width))), ...others.map(line)].join("\n");
-}
-
-function noticedOf(faults: readonly Proved[]): number {
-  return faults.filter(({ isNoticed }) => isNoticed).length;
-}
-
-function percentOf(faults: readonly Proved[]): number {
-  return Math.round(100 * noticedOf(faults) / faults.length);
-}
-
-/** Renders the number of checks by the share of detected faults. */
-function sharesOf(proven: readonly ProvenCheck[]): Rows {
-  const shares = [[100, 100], [80, 99], [60, 79], [40, 59], [0, 39]] as const;
-  const cell = (sample: string, [from, to]: typeof shares[number]): string =>
-    String(
-      proven.filter((one) =>
-        one.sample === sample && percentOf(one.faults) >= from && percentOf(one.faults) <= to
-      )
-        .length,
-    );
-  const faultsIn = (sample: string): readonly Proved[] =>
-    proven.filter((one) => one.sample === sample).flatMap(({ faults }) => faults);
-  return [
-    ["Checks that would notice", ...NAMES],
-    ...shares.map((share) => [
-      share[0] === 100 ? "all faults" : `${share[0]} to ${share[1]} %`,
-      ...NAMES.map((name) => cell(name, share)),
-    ]),
-    [
-      "all their faults together",
-      ...NAMES.map((name) => {
-        const faults = faultsIn(name);
-        return `${noticedOf(faults)} of ${faults.length} (${percentOf(faults)} %)`;
-      }),
-    ],
-  ];
-}
-
-/** Renders, for each fault, how many of its checks detect it; the fewest first. */
-function faultRows(proven: readonly ProvenCheck[]): Rows {
-  const named = proven.flatMap(({ sample, faults }) =>
-    faults.map((fault) => ({ sample, ...fault, name: fault.name.replace(/, after .*/, "") }))
-  );
-  const byName = [...Map.groupBy(named, ({ name }) => name)];
-  const ratio = (faults: readonly Proved[]): number => noticedOf(faults) / faults.length;
-  byName.sort(([, one], [, other]) => ratio(one) - ratio(other));
-  return [
-    ["Fault", ...NAMES],
-    ...byName.map(([name, faults]) => [
-      name,
-      ...NAMES.map((sample) => {
-        const own = faults.filter((fault) => fault.sample === sample);
-        return own.length === 0 ? "" : `${noticedOf(own)} of ${own.length}`;
-      }),
-    ]),
-  ];
-}
-
-/** Renders each check and its number of detected faults. */
-function checkRows(proven: readonly ProvenCheck[]): Rows {
-  return [
-    ["Sample", "Check", "Kind", "Noticed"],
-    ...proven.map(({ sample, check, faults }) => [
-      sample,
-      `\`${check.name}\``,
-      `\`${check.kind}\``,
-      `${noticedOf(faults)} of ${faults.length}`,
-    ]),
-  ];
 }

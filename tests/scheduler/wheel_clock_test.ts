@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import type { RawTimer } from "../../src/domain/clock.ts";
-import { createWheelClock } from "../../src/scheduler/wheel_clock.ts";
+import { createWheelClock, type Timer, TimerWheel } from "../../src/scheduler/wheel_clock.ts";
+import fc from "../support/property.ts";
+import { campaign } from "../../testing/seed.ts";
 
 Deno.test("createWheelClock() calls back in time, and never early", async (t) => {
   const cases: readonly (readonly [name: string, delayMs: number, latestMs: number])[] = [
@@ -158,3 +160,106 @@ function createTimer(startMs = 0): RawTimer & {
     },
   };
 }
+
+const MAX = Number.MAX_SAFE_INTEGER;
+
+/**
+ * A wheel alongside the simplest equivalent: a list sorted by deadline, in which equal ones are in the order of their
+ * insertion. Each call goes to both and throws if they differ. Payloads are the numbers 0, 1, 2 … in that order.
+ */
+class ComparedWheel {
+  readonly #wheel: TimerWheel<number>;
+  readonly #waiting: Timer<number>[] = [];
+  #payloads = 0;
+
+  constructor(tick: number) {
+    this.#wheel = new TimerWheel(tick);
+  }
+
+  get tick(): number {
+    return this.#wheel.tick;
+  }
+
+  get size(): number {
+    return this.#waiting.length;
+  }
+
+  insert(deadline: number): void {
+    const timer = this.#wheel.insert(deadline, this.#payloads++);
+    this.#waiting.splice(this.#placeAfter(timer.deadline), 0, timer);
+    this.#compare();
+  }
+
+  cancel(place: number): void {
+    const [timer] = this.#waiting.splice(place, 1);
+    if (timer === undefined || !this.#wheel.cancel(timer)) {
+      throw new Error(`cancel() found no timer at place ${place}`);
+    }
+    if (this.#wheel.cancel(timer)) throw new Error("cancel() found a timer that is gone");
+    this.#compare();
+  }
+
+  advance(tick: number): void {
+    const expected = this.#waiting.splice(0, this.#placeAfter(tick));
+    const expired = this.#wheel.advance(tick);
+    if (
+      expired.length !== expected.length || expired.some((payload, i) => payload !== expected[i]?.payload)
+    ) {
+      const wanted = expected.map(({ payload, deadline }) => `${payload}@${deadline}`);
+      throw new Error(`advance(${tick}) returned [${expired}], expected [${wanted}]`);
+    }
+    if (this.tick !== tick) throw new Error(`the wheel is at ${this.tick}, expected ${tick}`);
+    this.#compare();
+  }
+
+  /** Advances to the next deadline of the wheel, as its driver does. */
+  advanceToNext(): void {
+    const next = this.#wheel.nextDeadline();
+    if (next !== null) this.advance(next);
+  }
+
+  #compare(): void {
+    if (this.#wheel.isEmpty !== (this.#waiting.length === 0)) {
+      throw new Error(`isEmpty is ${this.#wheel.isEmpty}, with ${this.#waiting.length} timers`);
+    }
+    const next = this.#wheel.nextDeadline();
+    const earliest = this.#waiting[0]?.deadline ?? null;
+    if (next !== earliest) throw new Error(`nextDeadline() is ${next}, expected ${earliest}`);
+  }
+
+  /** Returns how many waiting timers are due at a tick. */
+  #placeAfter(tick: number): number {
+    const place = this.#waiting.findIndex(({ deadline }) => deadline > tick);
+    return place === -1 ? this.#waiting.length : place;
+  }
+}
+
+Deno.test("TimerWheel matches a sorted list", () => {
+  const far = fc.integer({ min: 0, max: 52 }).chain((bits) => fc.integer({ min: 0, max: 2 ** bits }));
+  const distance = fc.oneof(fc.nat(3), fc.nat(130), fc.nat(10_000), far);
+  const action = fc.oneof(
+    { weight: 4, arbitrary: fc.record({ act: fc.constant("insert" as const), by: distance }) },
+    { weight: 1, arbitrary: fc.record({ act: fc.constant("insert_late" as const), by: distance }) },
+    { weight: 2, arbitrary: fc.record({ act: fc.constant("cancel" as const), by: fc.nat() }) },
+    { weight: 2, arbitrary: fc.record({ act: fc.constant("advance" as const), by: distance }) },
+    { weight: 1, arbitrary: fc.record({ act: fc.constant("advance_to_next" as const), by: fc.constant(0) }) },
+  );
+  const few = fc.array(action, { maxLength: 60, size: "max" });
+  // Fills all levels.
+  const many = fc.array(action, { minLength: 1_000, maxLength: 4_000, size: "max" });
+  const actions = fc.oneof({ weight: 49, arbitrary: few }, { weight: 1, arbitrary: many });
+  fc.assert(
+    fc.property(fc.oneof(fc.nat(200), fc.maxSafeNat()), actions, (start, list) => {
+      const wheel = new ComparedWheel(start);
+      for (const { act, by } of list) {
+        if (act === "insert") wheel.insert(Math.min(MAX, wheel.tick + by));
+        if (act === "insert_late") wheel.insert(Math.max(0, wheel.tick - by));
+        if (act === "cancel" && wheel.size > 0) wheel.cancel(by % wheel.size);
+        if (act === "advance") wheel.advance(Math.min(MAX, wheel.tick + by));
+        if (act === "advance_to_next") wheel.advanceToNext();
+      }
+      while (wheel.size > 0) wheel.advanceToNext();
+    }),
+    { numRuns: campaign(1000) },
+  );
+});

@@ -1,8 +1,23 @@
 import assert from "node:assert/strict";
 import { type CachedCode, encodeProgram, readRecord, toScripts } from "../../scripts/make_program.ts";
 import { tempDirectory } from "../../testing/builders.ts";
-import { type ChildEnd, runChild } from "../../testing/tools.ts";
+import { type ChildEnd, runChild, testWith } from "../../testing/tools.ts";
 import { type Rows, testRows } from "../support/rows.ts";
+import { bundle } from "../../scripts/bundle.ts";
+import { joinModules } from "../../scripts/join_modules.ts";
+import { keptLicenses, readLicenses } from "../../scripts/licenses.ts";
+import { Invocation } from "../../src/cli/command_definition.ts";
+import {
+  compileAll,
+  GENERAL_PERMISSIONS,
+  readTargets,
+  refuseComputedImports,
+  TARGETS,
+} from "../../scripts/compile.ts";
+import { openNewChecks, readAllOperands } from "../../src/cli/new_checks/read_operands.ts";
+import { openSchema } from "../../src/config/schemas.ts";
+import { requiredPermissionsOf } from "../../src/permissions/required_permissions.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
 
 const LOADER = new URL("../../scripts/program/load_program.ts", import.meta.url).href;
 const RECORDER = new URL("../../scripts/program/record.ts", import.meta.url).href;
@@ -121,3 +136,162 @@ async function withProgram(use: (harness: ProgramHarness) => Promise<void>): Pro
   };
   await use({ directory, run, start });
 }
+
+testWith("time")(
+  "bundle() does not depend on its directory, and the licenses are those of the bundled packages",
+  async () => {
+    await using directory = await tempDirectory();
+    const { sources } = await bundle(`${directory.path}/one`);
+    for (const { name } of Deno.readDirSync(`${directory.path}/one`)) {
+      const path = `${directory.path}/one/${name}`;
+      assert.doesNotMatch(name, /-[0-9A-Z]{8}\.js$/, "a hash that hangs on where the packages lie");
+      assert.ok(!(await Deno.readTextFile(path)).includes(directory.path), `${name} names the directory`);
+      assert.strictEqual((await Deno.stat(path)).mtime?.getTime(), 0);
+    }
+    const licenses = await readLicenses(sources);
+    assert.deepStrictEqual(await keptLicenses(), licenses, 'they are out of date: run "deno task licenses"');
+    const names = licenses.packages.map(({ name }) => name);
+    assert.ok(names.includes("jsonc-parser") && names.includes("nodemailer"));
+    assert.ok(names.includes("iregexp-check"), "json-p3 has it in its only file");
+    assert.ok(!names.includes("fast-check"), "what only tests use is not in it");
+    for (const { name, text } of licenses.packages) assert.match(text, /copyright/i, name);
+  },
+);
+
+/** The modules that a run of one check may read: program, command, check, and output. */
+const MODULES_MAX = 20;
+/** Their bytes together, a tenth more than today. */
+const BYTES_MAX = 470_000;
+
+testWith("time")("joinModules() leaves a run few modules to read, and changes nothing else", async () => {
+  await using temporary = await tempDirectory();
+  const directory = temporary.path;
+  const { main } = await bundle(`${directory}/bundle`);
+  const modules = `${directory}/bundle`;
+  const before = [...Deno.readDirSync(modules)].length;
+  await joinModules(main);
+  const names = [...Deno.readDirSync(modules)].map(({ name }) => name);
+  assert.ok(names.length < before - 50, `${before} modules became ${names.length}`);
+  await Deno.writeTextFile(
+    `${directory}/monitor.json`,
+    JSON.stringify({ defaults: {}, checks: { a: { kind: "test", parameters: { condition: "warning" } } } }),
+  );
+  await Deno.writeTextFile(
+    `${directory}/gatus.yaml`,
+    "endpoints: [{ name: a, url: 'tcp://127.0.0.1:1' }]\n",
+  );
+  const run = (args: readonly string[]): ReturnType<typeof runChild> =>
+    runChild(
+      Deno.execPath(),
+      ["run", "--quiet", "--no-config", "--allow-all", `${modules}/main.js`, ...args],
+      { cwd: directory },
+    );
+  const imported = await run(["import", "gatus", "gatus.yaml"]);
+  assert.match(imported.stdout, /"kind": "tcp_connect"/, imported.stderr);
+
+  for (const name of names) {
+    const text = await Deno.readTextFile(`${modules}/${name}`);
+    await Deno.writeTextFile(
+      `${modules}/${name}`,
+      `console.error("read ${name} ${text.length}");${text}`,
+    );
+  }
+  const { code, stdout, stderr } = await run(["check", "--once", "--state", "none"]);
+  assert.strictEqual(code, 1, stderr);
+  assert.match(stdout, /^WARNING/);
+  const read = [...stderr.matchAll(/^read (\S+) (\d+)$/gm)];
+  const bytes = read.reduce((sum, [, , length]) => sum + Number(length), 0);
+  assert.ok(
+    read.length <= MODULES_MAX,
+    `${read.length} modules are read: ${read.map(([, name]) => name)}`,
+  );
+  assert.ok(bytes <= BYTES_MAX, `${bytes} bytes are read`);
+});
+
+const OWN_TARGET = TARGETS.find((target) => target === Deno.build.target) ?? TARGETS[0];
+const FOREIGN_TARGET = TARGETS.find((target) => target !== OWN_TARGET) ?? TARGETS[1] ?? TARGETS[0];
+
+Deno.test("readTargets() accepts nothing for this machine, names, and all", () => {
+  assert.deepStrictEqual(readTargets([], undefined), [null]);
+  assert.deepStrictEqual(readTargets(["--target", FOREIGN_TARGET], undefined), [FOREIGN_TARGET]);
+  assert.deepStrictEqual(readTargets(["--all"], undefined), TARGETS);
+  assert.deepStrictEqual(readTargets(["--target", OWN_TARGET], "/base"), [OWN_TARGET]);
+  assert.throws(
+    () => readTargets(["--target", "sparc"], undefined),
+    /--target is "sparc", expected one of x86_64/,
+  );
+});
+
+Deno.test("readTargets() rejects a base executable for another machine's target, and skips that in all", () => {
+  assert.throws(
+    () => readTargets(["--target", FOREIGN_TARGET], "/base"),
+    /^Error: DENORT_BIN is "\/base", which Deno would use for "/,
+  );
+  assert.deepStrictEqual(readTargets(["--all"], "/base"), [Deno.build.target]);
+});
+
+Deno.test("compileAll() skips the targets whose base executable cannot be downloaded, with a warning", async () => {
+  const made: unknown[] = [];
+  const warnings = await compileAll(TARGETS, (target) => {
+    if (target !== Deno.build.target) return Promise.reject(new Error("no such file on the server"));
+    made.push(target);
+    return Promise.resolve();
+  });
+  assert.deepStrictEqual(made, [Deno.build.target]);
+  assert.strictEqual(warnings.length, TARGETS.length - 1);
+  assert.match(warnings[0] ?? "", /^skipped [\w-]+: its base executable cannot be downloaded$/);
+  await assert.rejects(
+    () => compileAll(TARGETS, () => Promise.reject(new Error("no network"))),
+    /^Error: Cannot build: no base executable can be downloaded$/,
+  );
+});
+
+Deno.test("refuseComputedImports() accepts modules of the bundle and of Node, and rejects any other import", async (t) => {
+  const plain =
+    `const { a } = await import("./chunk.js");\nimport('./b.js');\nimport("node:fs");\nimport.meta.url;`;
+  const rows: Readonly<Record<string, string>> = {
+    "a variable": "await import(name);",
+    "a template": "import(`./${name}.js`);",
+    "a sum that begins like a module of the bundle": 'import("./" + name);',
+    "an address": 'import("https://example.org/a.js");',
+    "a package": 'import("npm:ajv");',
+  };
+  await testRows(t, rows, async (text) => {
+    await using directory = await tempDirectory({ "main.js": plain });
+    await refuseComputedImports(directory.path);
+    await Deno.writeTextFile(`${directory.path}/other.js`, `${plain}\n${text}\n`);
+    await assert.rejects(
+      refuseComputedImports(directory.path),
+      (error: Error) =>
+        error.message.startsWith("Cannot build: other.js imports by a computed name: import(") &&
+        text.includes(error.message.slice(error.message.indexOf("import("))),
+    );
+  });
+});
+
+/** A check of each kind, as `monitor add` reads them; that of a rehearsal needs a channel of the config. */
+const OF_EACH_KIND =
+  "test script /bin/true file_timestamp /x file /x log /x http_request https://localhost/ tcp_connect localhost:1 "
+    .concat(
+      "tls_certificate localhost disk_space / memory load network_interface x process x systemd_unit x dns_lookup x ping x domain_expiry x.org container x websocket ws://x/ ntp x grpc_health x:1 postgres_query postgres://h redis_command redis://h mysql_query mysql://h",
+    )
+    .split(" ")
+    .concat("job", "1 d", "group", "test");
+
+Deno.test("the general executable grants every system permission that a kind requires", async () => {
+  const system = createMemorySystem();
+  const read = await readAllOperands(OF_EACH_KIND, system);
+  const { reader } = await openSchema("monitor");
+  const all = reader.at({ checks: { x: {} } }, ["checks", "x", "kind"])?.enum ?? [];
+  // They need channels or an agent, and nothing here.
+  const kinds = all.filter((kind) => kind !== "rehearsal" && kind !== "reported");
+  assert.deepStrictEqual(read.map(({ kind }) => kind).sort(), [...kinds].sort());
+  const named = read.map((check, index) => ({ ...check, name: index === 0 ? "test" : `check ${index}` }));
+  const invocation = new Invocation({});
+  const { checks } = await openNewChecks(named, { invocation, system });
+  const required = await requiredPermissionsOf({ checks, heartbeat: null, notifies: false }, system);
+  const facts = required.filter(({ permission }) => permission === "sys").map(({ value }) => value);
+  assert.deepStrictEqual(facts.toSorted(), ["loadavg", "statfs", "systemMemoryInfo"]);
+  const granted = GENERAL_PERMISSIONS.find((flag) => flag.startsWith("--allow-sys="))?.split(/[=,]/) ?? [];
+  assert.deepStrictEqual(facts.filter((fact) => !granted.includes(fact)), []);
+});

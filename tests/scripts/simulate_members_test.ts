@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { requiresTools } from "../../testing/tools.ts";
+import { testWith } from "../../testing/tools.ts";
 import { expect, renderTable } from "../../scripts/simulate_members.ts";
 
 Deno.test("a simulated death is detected within five seconds, and moves the checks of the dead member alone", () => {
@@ -16,7 +16,7 @@ Deno.test("a simulated death is detected within five seconds, and moves the chec
   }
 });
 
-Deno.test("docs/concepts/scale.md has the table of the simulation", requiresTools("time"), () => {
+testWith("time")("docs/concepts/scale.md has the table of the simulation", () => {
   const page = Deno.readTextFileSync(new URL("../../docs/concepts/scale.md", import.meta.url));
   const cells = (text: string): readonly string[] =>
     text.split("\n").filter((line) => /^\|\s*\d/.test(line)).map((line) => line.replaceAll(/\s+/g, ""));

@@ -8,7 +8,15 @@ import {
 } from "../../src/shared/performance_data.ts";
 import { HUGE_TEXTS } from "../cli/formats/hostile_records.ts";
 import { anyText } from "../cli/formats/records.ts";
-import { testTable } from "../support/rows.ts";
+import { testRows, testTable } from "../support/rows.ts";
+import {
+  compareDecimals,
+  describeRange,
+  isDecimal,
+  isExactNumber,
+  parseRange,
+  violatesRange,
+} from "../../src/shared/decimal.ts";
 
 Deno.test("parsePerformanceData() parses the format of the guidelines", async (t) => {
   const table = `
@@ -95,3 +103,88 @@ Deno.test("plainNumber() prints only digits, sign and point", async (t) => {
 function datum(label: string, value: string, unit = "", limits: readonly string[] = []): PerformanceDatum {
   return { label, value, unit, limits };
 }
+
+Deno.test("parseRange() parses the ranges of Monitoring Plugins", async (t) => {
+  const rows: readonly (readonly [text: string, fine: readonly string[], problems: readonly string[]])[] = [
+    ["10", ["0", "5", "10", "1e1", "10.", "+10", "-0"], ["-1", "11", "10.000000000000000001", "1e2"]],
+    ["10:", ["10", "1e9"], ["9", "-1e999"]],
+    ["~:10", ["10", "-1e9"], ["11"]],
+    ["10:20", ["10", "20"], ["9.99", "20.01"]],
+    ["-5:-1.5", ["-5", "-1.5"], ["-6", "0"]],
+    ["@10:20", ["9", "21"], ["10", "20"]],
+    ["@5", ["-1", "6"], ["0", "5"]],
+    [":7", ["0", "7", ".5"], ["-1", "8"]],
+    [".5:5.", [".5", "5"], [".49", "5.1"]],
+    ["9007199254740992", ["9007199254740992"], ["9007199254740993", "9007199254740992.5"]],
+    ["~:-9007199254740993", ["-9007199254740993"], ["-9007199254740992"]],
+  ];
+  for (const [text, fine, problems] of rows) {
+    await t.step(text, () => {
+      const range = parseRange(text);
+      assert.ok(range !== null);
+      for (const value of fine) assert.equal(violatesRange(value, range), false, `${value}`);
+      for (const value of problems) assert.equal(violatesRange(value, range), true, `${value}`);
+      assert.match(describeRange(range), text.startsWith("@") ? /^within [^@]/ : /^outside /);
+    });
+  }
+  for (
+    const text of [
+      "",
+      "@",
+      "ten",
+      "20:10",
+      "9007199254740993:9007199254740992",
+      "1:2:3",
+      "~",
+      "1 2",
+      "1e3",
+      " 5",
+    ]
+  ) {
+    await t.step(`not ${JSON.stringify(text)}`, () => assert.equal(parseRange(text), null));
+  }
+});
+
+Deno.test("isExactNumber() returns whether the runtime keeps every digit", async (t) => {
+  const rows: Readonly<Record<string, boolean>> = {
+    "0.1": true,
+    "1.50": true,
+    "0e999999999999": true,
+    "0.30000000000000004": true,
+    "9007199254740992": true,
+    "9007199254740993": false,
+    "0.1000000000000000055": false,
+    "1e400": false,
+  };
+  await testRows(t, rows, (isExact, written) => assert.equal(isExactNumber(written), isExact));
+  fc.assert(fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
+    assert.equal(isExactNumber(String(number)), true);
+  }));
+});
+
+Deno.test("compareDecimals() rejects texts that are no numbers", async (t) => {
+  for (const text of ["", "U", ".", "-", "1e", "1.2.3", "0x1"]) {
+    await t.step(text, () => {
+      assert.throws(() => compareDecimals(text, "1"), RangeError);
+      assert.throws(() => compareDecimals("0", text), RangeError);
+      assert.equal(isDecimal(text), false);
+    });
+  }
+  assert.deepEqual(["+1", "1.", ".5", "-1E+2"].map(isDecimal), [true, true, true, true]);
+});
+
+Deno.test("compareDecimals() orders as the numbers do", () => {
+  const decimal = fc.tuple(fc.bigInt({ min: -(10n ** 25n), max: 10n ** 25n }), fc.nat(20));
+  const write = ([digits, places]: readonly [bigint, number]): string => {
+    const text = String(digits < 0n ? -digits : digits).padStart(places + 1, "0");
+    const point = text.length - places;
+    const fraction = places === 0 ? "" : `.${text.slice(point)}`;
+    return `${digits < 0n ? "-" : ""}${text.slice(0, point)}${fraction}`;
+  };
+  fc.assert(fc.property(decimal, decimal, (one, other) => {
+    const [first, second] = [one[0] * 10n ** BigInt(other[1]), other[0] * 10n ** BigInt(one[1])];
+    const expected = first < second ? -1 : first > second ? 1 : 0;
+    assert.equal(Math.sign(compareDecimals(write(one), write(other))), expected);
+    assert.equal(Math.sign(compareDecimals(`${write(one)}e400`, `${write(other)}E+400`)), expected);
+  }));
+});

@@ -4,6 +4,7 @@ import fc from "../support/property.ts";
 import type { ProcessEnd } from "../../src/domain/processes.ts";
 import { createRedactor, isRedactable, redactProcesses } from "../../src/shared/redact.ts";
 import { type Rows, testRows } from "../support/rows.ts";
+import { isSameSecret } from "../../src/shared/hash.ts";
 
 const KEY = "0123456789abcdefghijklmnop";
 
@@ -193,4 +194,12 @@ Deno.test("isRedactable() counts visible characters, blanks at the ends apart", 
     false,
     false,
   ]);
+});
+
+Deno.test("isSameSecret() is true for the secret alone", () => {
+  const secret = "0123456789abcdef";
+  assert.equal(isSameSecret(secret, secret), true);
+  for (const other of ["", "0", secret + secret, secret.slice(1), `${secret}0`, "0123456789abcdeF", "ü"]) {
+    assert.equal(isSameSecret(other, secret), false, other);
+  }
 });

@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import {
+  fillJsonTemplate,
   fillTemplate,
+  SAMPLE_FIELDS,
   TEMPLATE_FIELDS,
   type TemplateField,
   unknownFields,
   unknownFilters,
 } from "../../src/shared/template.ts";
+import type { JsonTemplate } from "../../src/domain/generated/config.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 
 const FIELDS = Object.fromEntries(TEMPLATE_FIELDS.map((field) => [field, `<${field}>`])) as Record<
   TemplateField,
@@ -86,4 +90,37 @@ Deno.test("unknownFields() returns unknown fields in order", () => {
 
 Deno.test("unknownFields() is fast for a template of braces and spaces", () => {
   assert.deepEqual(unknownFields(`${"{{".repeat(50_000)}${" ".repeat(50_000)}`), []);
+});
+
+const VALUES = {
+  ...SAMPLE_FIELDS,
+  condition: "critical",
+  event: "problem",
+  output: '"\n{{check}}',
+  check: "web",
+};
+
+const ROWS: Rows<[template: JsonTemplate, filled: JsonTemplate | undefined]> = {
+  "texts anywhere": [{ a: ["{{check}}", 1, null, true], b: { c: "is {{ output }}" } }, {
+    a: ["web", 1, null, true],
+    b: { c: 'is "\n{{check}}' },
+  }],
+  "filters": ["{{output | truncate: 1}}", "…"],
+  "a choice": [{ p: { "{{condition}}": { critical: 5, "*": 3 } } }, { p: 5 }],
+  "a choice of templates": [{ "{{event}}": { problem: { text: "{{check}}" } } }, { text: "web" }],
+  "a choice in a choice": [{ "{{event}}": { problem: { "{{condition}}": { critical: [1] } } } }, [1]],
+  "a key without a value": [{ p: { "{{condition}}": { ok: 1 } }, q: 2 }, { q: 2 }],
+  "no value at the top": [{ "{{condition}}": { ok: 1 } }, undefined],
+  "no cases": [{ p: { "{{condition}}": 1 }, q: 1 }, { q: 1 }],
+  "names of the language itself": [
+    JSON.parse('{"__proto__": "{{check}}"}'),
+    JSON.parse('{"__proto__": "web"}'),
+  ],
+  "an empty object and list": [{ a: {}, b: [] }, { a: {}, b: [] }],
+};
+
+Deno.test("fillJsonTemplate() fills a template", async (t) => {
+  await testRows(t, ROWS, ([template, filled]) => {
+    assert.deepEqual(fillJsonTemplate(template, VALUES), filled);
+  });
 });

@@ -2,8 +2,11 @@
 import assert from "node:assert/strict";
 import { playWithKills } from "../../testing/simulation/kills.ts";
 import { type Scenario, simulate, type World } from "../../testing/simulation/mod.ts";
-import { campaign, testSeed } from "../../testing/seed.ts";
+import { campaign, testRandom, testSeed } from "../../testing/seed.ts";
 import { test } from "./installation.ts";
+import { play } from "../../testing/simulation/scenario.ts";
+import type { Random } from "../../testing/random.ts";
+import type { Received } from "../../testing/simulation/receivers.ts";
 
 const START = "2026-03-02 21:55";
 const FLAKY = { tags: ["all"], objective: "99.9 % a month", threshold: 3 };
@@ -194,4 +197,136 @@ test("members send once that an error budget burns, though one of them dies", as
   assert.deepEqual(hook.events().toSorted(), installation.names.map((name) => `${name} burning`));
   assert.equal(hook.posts.length, installation.names.length);
   await installation.stop(...members);
+});
+
+// Availability as an interval, of the real program: the true downtime of a random target is in it.
+
+const START_MS = Date.UTC(2026, 2, 2, 21, 55);
+const SECOND_MS = 1000;
+
+/** Returns random outages, none shorter than a pause between runs, and what the target does. */
+function outagesOf(random: Random): { readonly results: string; readonly downMs: number } {
+  const seconds = (most: number): number => 75 + Math.floor(random.below(most));
+  const changes: string[] = [];
+  let downMs = 0;
+  let atMs = START_MS + 180 * SECOND_MS;
+  const note = (condition: string): void =>
+    void changes.push(`${new Date(atMs).toISOString().slice(0, 19).replace("T", " ")} ${condition}`);
+  for (let count = 0; count < 6; count++) {
+    atMs += seconds(random.pick([60, 600, 1800])) * SECOND_MS;
+    note("critical");
+    const lastsMs = seconds(random.pick([30, 120, 900])) * SECOND_MS;
+    downMs += lastsMs;
+    atMs += lastsMs;
+    note(random.pick(["ok", "warning"]));
+  }
+  return { results: changes.join(", "), downMs };
+}
+
+Deno.test("the true downtime is in the interval of the summary, whatever the schedule and the threshold", async () => {
+  const random = testRandom("objectives");
+  for (let count = 0; count < campaign(40, 1); count++) {
+    const { results, downMs } = outagesOf(random);
+    const attentive = random.pick(["1 minute", "20 seconds", "10 seconds"]);
+    let shown = "";
+    const scenario: Scenario = {
+      start: "2026-03-02 21:55",
+      mode: random.pick(["service", "service", "cron"]),
+      config: {
+        checks: {
+          web: {
+            objective: "99 % a day",
+            threshold: random.pick([1, 3, 50]),
+            schedule: { regular_interval: "1 minute", attentive_interval: attentive },
+            notifications: [],
+          },
+        },
+      },
+      results: { web: results },
+      finally: async (world) => {
+        const { stdout } = await world.machine().run("summary", "--format", "json");
+        const { objective } = JSON.parse(stdout).availability.items[0];
+        const { used_lower_ms: lower, used_upper_ms: upper, outages, time } = objective;
+        shown = JSON.stringify({ count, results, downMs, objective });
+        assert.ok(lower <= downMs && downMs <= upper, shown);
+        assert.equal(outages, 6, shown);
+        assert.ok(upper - lower <= 6 * 2 * 61 * SECOND_MS, shown);
+        assert.ok(time.monitor_off_ms + time.own_network_ms + time.maintenance_ms === 0, shown);
+      },
+    };
+    const { failure } = await play(scenario, { seed: testSeed() + count });
+    assert.equal(failure, null, shown);
+  }
+});
+
+// Summaries of a service, at their times.
+
+/** A Sunday. */
+const NOON = "2026-03-22 12:00";
+const CHECKS = { fine: { schedule: { regular_interval: "1 hour" } } };
+
+function configOf(summary: Readonly<Record<string, unknown>> | null): Scenario["config"] {
+  const channels = { chat: {}, other: {} };
+  return { channels, checks: CHECKS, ...summary !== null && { summary: { ...DAILY, ...summary } } };
+}
+
+const DAILY = { cron: "0 8 * * *", notifications: ["chat"] };
+
+/** The period of a summary. */
+function words({ items: [item] }: Received): string {
+  const { from, until } = (item as unknown as { readonly summary: Readonly<Record<string, string>> }).summary;
+  return [from, until].map((time = "") => time.slice(8, 16).replace("T", " ")).join(" to ");
+}
+
+simulate("a reload changes the times and the channels of summaries", {
+  start: "2026-03-22 11:30",
+  config: configOf(null),
+  actions: {
+    "11:40": [{ config: configOf({ cron: "0 * * * *" }) }, "reload"],
+    "13:30": [{ config: configOf({ cron: "0 * * * *", notifications: ["other"] }) }, "reload"],
+    "14:30": [{ config: configOf({ cron: "30 15 * * *", period: "2 hours" }) }, "reload"],
+    "16:00": [{ config: configOf(null) }, "reload"],
+  },
+  until: "18:00",
+  words,
+  expect: {
+    chat: ["12:00 22 11:00 to 22 12:00", "13:00 22 12:00 to 22 13:00", "15:30 22 13:30 to 22 15:30"],
+    other: ["14:00 22 13:00 to 22 14:00"],
+  },
+  finally: ({ trace }) => {
+    assert.ok(!trace.events.some(({ text }) => /^(?:warning|error): /.test(text)));
+  },
+});
+
+simulate("a summary is sent once, later, if the state can't be written at its time", {
+  start: NOON,
+  config: configOf({ cron: "0 * * * *" }),
+  actions: { "12:30": "disk full", "13:20": "disk free" },
+  until: "13:50",
+  words,
+  expect: { chat: ["13:20 22 12:00 to 22 13:00"] },
+  log: ["the summary is pending: "],
+});
+
+simulate("while a channel is down, old summaries are dropped", {
+  start: "2026-03-22 07:30",
+  config: configOf({}),
+  servers: { chat: "503, Mon 09:00 up" },
+  until: "Mon 10:00",
+  words,
+  expect: { chat: ["Mon 09:00-09:16 22 08:00 to 23 08:00"] },
+});
+
+simulate("a summary is sent alone through a limited channel, never in a digest", {
+  start: NOON,
+  config: {
+    channels: {
+      sms: { at_most: "1 per hour", parameters: { body: { event: "{{event}}", text: "{{summary}}" } } },
+    },
+    checks: CHECKS,
+    summary: { cron: "0,1 13 * * *", notifications: ["sms"] },
+  },
+  until: "15:00",
+  words: ({ text }) => JSON.parse(text).event,
+  expect: { sms: ["13:00 summary", "14:00 summary"] },
 });

@@ -1,8 +1,10 @@
 /** `monitor demo`: a live page of invented checks, without a config, a state or other connections. */
 import assert from "node:assert/strict";
-import { World } from "../../testing/simulation/mod.ts";
-import type { Machine, Program } from "../../testing/simulation/mod.ts";
-import { MINUTE_MS } from "../../src/shared/time_units.ts";
+import { type Machine, type Program, simulate, World } from "../../testing/simulation/mod.ts";
+import { MINUTE_MS, SECOND_MS } from "../../src/shared/time_units.ts";
+import { fileURLToPath } from "node:url";
+import { runChild, tool } from "../../testing/tools.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 
 interface Shown {
   readonly name: string;
@@ -83,3 +85,98 @@ Deno.test("monitor demo shows changing checks with a history, and opens only its
     assert.deepEqual([...steps].sort(), ["after listen on 9797", "before listen on 9797", "before output"]);
     assert.equal(await machine.request("/"), null);
   }));
+
+// `monitor status --watch` on a terminal.
+
+let program: Program;
+const shown: string[] = [];
+
+/** Returns the visible text: the text after the last cursor reset, without control sequences. */
+function screenOf({ stdout }: Program): string {
+  // deno-lint-ignore no-control-regex
+  return stdout.text().split("\u001b[H").at(-1)?.replaceAll(/\u001b\[[?\d]*\w/g, "") ?? "";
+}
+
+simulate("monitor status --watch shows new conditions, continues after errors, and leaves the last status", {
+  start: "2026-03-02 21:55",
+  config: { checks: { web: { tags: ["site"] }, db: { tags: ["site"] } } },
+  results: { web: "22:00 critical (no space)" },
+  actions: {
+    "21:59": (world) => {
+      program = world.machine().startWith({
+        args: ["status", "--watch", "--interval", "10s", "--tag", "site"],
+        typed: [],
+      });
+    },
+    "21:59:30": () => void shown.push(screenOf(program)),
+    "22:00:30": async (world) => {
+      shown.push(screenOf(program));
+      await inConfig(world, "{", () => shown.push(screenOf(program)));
+    },
+    "22:02": () => void shown.push(screenOf(program)),
+    "22:03": () => program.signal("SIGINT"),
+  },
+  until: "22:04",
+  expect: { chat: ["22:00 problem web critical"] },
+  finally: () => {
+    const [ok = "", failed = "", broken = "", fixed = ""] = shown;
+    assert.match(ok, /^OK +web .*\nOK +db .*\n\n2 checks: 2 ok/m);
+    assert.match(ok, /\n\n2026-03-02 21:59:\d\d UTC, every 10 s, end with Ctrl-C$/);
+    assert.match(failed, /^OK +db .*\nCRITICAL +web .*no space\n\n2 checks: 1 ok, 1 critical/m);
+    assert.match(broken, /^monitor: error: cannot use config/m);
+    assert.match(fixed, /^CRITICAL +web /m);
+    assert.equal(program.code, 0);
+    const left = program.stdout.text().split("\u001b[?1049l").at(-1) ?? "";
+    assert.match(left, /CRITICAL.* +web .*\n\n2 checks: .*\n$/);
+    assert.doesNotMatch(left, /Ctrl-C/);
+  },
+});
+
+/** Runs an action after the config had another text for a while. */
+async function inConfig(world: World, text: string, work: () => void): Promise<void> {
+  const { files } = world.machine();
+  const path = "/etc/monitor/monitor.jsonc";
+  const before = new TextDecoder().decode(files.read(path));
+  files.put(path, text);
+  await world.advance(15 * SECOND_MS);
+  work();
+  files.put(path, before);
+}
+
+Deno.test("monitor status --watch requires a terminal", async () => {
+  const { World } = await import("../../testing/simulation/mod.ts");
+  const world = await World.create({ seed: 1, start: "2026-03-02T10:00Z" });
+  const refusal = async (...args: readonly string[]): Promise<string> => {
+    const { code, stderr } = await world.machine().run("status", ...args);
+    assert.equal(code, 64);
+    return stderr.replaceAll(/monitor: (?:error|hint): /g, "").trim().replaceAll("\n", "; ");
+  };
+  assert.equal(
+    await refusal("--watch", "-c", "x.jsonc"),
+    "--watch requires a terminal; print the status once with: monitor status -c x.jsonc",
+  );
+  assert.equal(await refusal("--interval", "3s"), "--interval requires --watch");
+  assert.equal(await refusal("--watch", "--format", "json"), "--watch cannot be used with --format json");
+  world.end();
+});
+
+Deno.test("examples/team: check_queue.sh exits by the number of files", async () => {
+  const script = fileURLToPath(new URL("../../examples/team/check_queue.sh", import.meta.url));
+  await using temporary = await tempDirectory();
+  const directory = temporary.path;
+  const assertExit = async (count: number, code: number, path: string): Promise<void> => {
+    const end = await runChild(tool("sh"), [script, directory], { env: { PATH: path } });
+    assert.deepEqual([end.code, end.stderr], [code, ""]);
+    assert.equal(end.stdout, `${count} orders are waiting | waiting=${count};1000;10000\n`);
+  };
+  const path = "/usr/bin:/bin";
+  await assertExit(0, 0, path);
+  for (const name of ["1", "2", "3"]) Deno.writeTextFileSync(`${directory}/${name}`, "");
+  Deno.mkdirSync(`${directory}/bin`);
+  await assertExit(3, 0, path);
+  // Prints a fixed number of files: the directory is not made.
+  for (const [count, code] of [[999, 0], [1000, 1], [9999, 1], [10_000, 2]] as const) {
+    Deno.writeTextFileSync(`${directory}/bin/find`, `#!/bin/sh\nseq ${count}\n`, { mode: 0o755 });
+    await assertExit(count, code, `${directory}/bin:${path}`);
+  }
+});

@@ -257,3 +257,87 @@ simulate("why prints the time of the next reminder, and the settings that suppre
   until: "23:11",
   expect: { chat: ["22:00 problem web critical", "22:54 reminder web critical"], quiet: "any" },
 });
+
+// The page of a check has the explanation of `monitor why`.
+
+const TOKEN = "sesame-open-sesame";
+
+/** Returns the lines of the explanation on a page. */
+async function whyOf(world: World, name: string): Promise<readonly string[]> {
+  const headers = { authorization: `Bearer ${TOKEN}` };
+  const response = await world.machine().request(`/checks/${name}`, { headers });
+  if (response === null) throw new Error("nothing listens");
+  const { status, body } = response;
+  assert.equal(status, 200, body);
+  const [, part = ""] = /<details class=why>.*?<ul class=e>(.*?)<\/ul>/s.exec(body) ?? [];
+  return part.split("<li>").slice(1).map((line) =>
+    line.replaceAll(/<[^>]*>|\n/g, "").replaceAll("&quot;", '"')
+  );
+}
+
+simulate("the page of a check explains why its channels were, or were not, notified", {
+  start: "2026-03-02 21:55",
+  config: {
+    listen: { address: "127.0.0.1:9797", token: TOKEN, public: ["site"] },
+    channels: { chat: {}, pager: { after: "30 minutes" } },
+    checks: { web: { tags: ["site"] }, db: { tags: ["site"] } },
+  },
+  results: { web: "22:00 critical" },
+  actions: {
+    "21:59": async (world) => assert.deepEqual(await whyOf(world, "web"), []),
+    "22:10": async (world) => {
+      const [chat = "", pager = ""] = await whyOf(world, "web");
+      assert.equal(chat, "chat notified of critical");
+      assert.match(pager, /^pager problem not sent: "after": in (?:19|20) min/);
+      const open = await world.machine().request("/checks/web");
+      assert.equal(open?.status, 401, "the page of a check is not public");
+      assert.deepEqual(await whyOf(world, "db"), []);
+    },
+    "22:11": "silence db --for 1h",
+    "22:12": async (world) => {
+      assert.deepEqual(await whyOf(world, "db"), [
+        "chat nothing is due: it is ok",
+        "pager nothing is due: it is ok",
+      ]);
+    },
+  },
+  until: "22:13",
+  expect: { chat: ["22:00 problem web critical"] },
+});
+
+// With the URL of the page, each message has a link to the page of its check.
+
+const LINK = "https://status.example.org/monitor/checks/web%20%26%20more";
+
+simulate("messages have a link to the page of their check", {
+  start: "2026-03-02 21:55",
+  config: {
+    page: { url: "https://status.example.org/monitor" },
+    channels: {
+      chat: {},
+      mail: { kind: "email" },
+      call: { kind: "command" },
+      short: { parameters: { body: { text: "{{check}} {{url}}" } } },
+    },
+    checks: { "web & more": {} },
+  },
+  results: { "web & more": "22:00 critical" },
+  until: "22:05",
+  expect: { chat: "any", mail: "any", call: "any", short: "any" },
+  actions: {
+    "22:03": async (world) => {
+      const { code } = await world.machine().run("notify", "chat");
+      assert.equal(code, 0);
+    },
+  },
+  finally: (_, { messages }) => {
+    const linkOf = (name: string) => messages.find(({ channel }) => channel === name)?.items[0]?.url;
+    assert.deepEqual([linkOf("chat"), linkOf("call")], [LINK, LINK]);
+    const [mail] = messages.flatMap((message) => message.mail ?? []);
+    assert.match(mail?.text ?? "", new RegExp(`^Page: ${LINK}$`, "m"));
+    const [short] = messages.filter(({ channel }) => channel === "short");
+    assert.equal(short?.request?.body, JSON.stringify({ text: `web & more ${LINK}` }));
+    const test = messages.filter(({ channel }) => channel === "chat").at(-1);
+    assert.equal(test?.items[0]?.url, LINK);
+  },
+});

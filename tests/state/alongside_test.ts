@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
-import { requiresTools, startChild } from "../../testing/tools.ts";
+import { startChild, testWith } from "../../testing/tools.ts";
 import { campaign } from "../../testing/seed.ts";
 import { runArguments } from "../../testing/source.ts";
 import { inTime } from "../life/in_time.ts";
@@ -15,9 +15,8 @@ const PROCESSES = 6;
 /** How many states they make together. Of 100, some three to ten failed before they waited for each other. */
 const STATES = shortOrFull(campaign(50), 200);
 
-Deno.test(
+testWith("time")(
   "openSqliteStore() allows many processes to create and update one state at once",
-  requiresTools("time"),
   () =>
     withStatePath(async (path) => {
       const paths = Array.from({ length: STATES }, (_, number) => `${path}.${number}/state.sqlite`);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { StoreError } from "../../src/domain/store.ts";
-import { RecordWriter, type VersionedRecords } from "../../src/state/record_writer.ts";
+import { createNotificationIds, RecordWriter, type VersionedRecords } from "../../src/state/record_writer.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { MemoryDatabase } from "../../testing/simulation/memory_database.ts";
 import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
@@ -131,4 +131,29 @@ test("save() adds nothing twice that was saved although its reply was lost", asy
     untilMs: Infinity,
   });
   assert.equal(new Set(rows.map(({ firstMs }) => firstMs)).size, rows.length, "no block is there twice");
+});
+
+function make(versions: Readonly<Record<string, number>>) {
+  let made = 0;
+  return createNotificationIds({
+    versionOf: (check) => versions[check] ?? null,
+    randomId: () => `random ${++made}`,
+  });
+}
+
+Deno.test("processes derive one id of a decision from one record, and another of each other decision", () => {
+  const versions: Record<string, number> = { web: 7, mail: 7 };
+  const newId = make(versions);
+  const ids = [
+    newId({ check: "web", condition: "critical" }),
+    newId({ check: "mail", condition: "critical" }),
+    newId({ check: "web", condition: "ok" }),
+    newId({ check: "web", condition: "critical" }),
+  ];
+  assert.match(ids[0] ?? "", /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  assert.equal(make({ web: 7 })({ check: "web", condition: "critical" }), ids[0]);
+  versions["web"] = 8;
+  ids.push(newId({ check: "web", condition: "critical" }));
+  assert.equal(new Set(ids).size, ids.length);
+  assert.equal(newId({ check: "new", condition: "ok" }), "random 1", "nothing of it is stored");
 });

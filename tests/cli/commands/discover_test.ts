@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { run } from "../../../src/cli/run.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { monitorCommand, sourceEnvironment } from "../../../testing/source.ts";
-import { requiresTools, runChild, tool } from "../../../testing/tools.ts";
+import { runChild, testWith, tool } from "../../../testing/tools.ts";
 import { withHarness } from "../../life/program.ts";
 import { printing, withMachine } from "../../support/fake_machine.ts";
 
@@ -77,9 +77,8 @@ Deno.test("monitor discover adds the checks chosen on a terminal", async () => {
   assert.match(none.system.stdout.text(), /nothing was added\n$/);
 });
 
-Deno.test(
+testWith("time")(
   "monitor discover names the flags of unreadable sources, and proposes the rest",
-  requiresTools("time"),
   () =>
     withHarness(async ({ directory, run }) => {
       const path = `${directory}/monitor.jsonc`;
@@ -101,10 +100,9 @@ Deno.test(
     }),
 );
 
-Deno.test({
-  ...requiresTools("python3"),
-  name: "monitor discover prompts on a real terminal",
-  fn: () =>
+testWith("python3")(
+  "monitor discover prompts on a real terminal",
+  () =>
     withMachine({ commands: COMMANDS }, async ({ root, bin }) => {
       const terminal = fileURLToPath(new URL("../../support/terminal.py", import.meta.url));
       const path = `${root}/monitor.jsonc`;
@@ -124,4 +122,4 @@ Deno.test({
       const { checks } = JSON.parse(await Deno.readTextFile(path)) as { readonly checks: object };
       assert.deepEqual(Object.keys(checks), ["disk", "memory"]);
     }),
-});
+);

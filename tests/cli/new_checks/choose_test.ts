@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { choose, readChoice } from "../../../src/cli/commands/discover.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
+import { isKeyValue, withParameter } from "../../../src/cli/new_checks/read_operands.ts";
 
 Deno.test("readChoice() parses numbers, ranges, all and none", () => {
   const rows: Readonly<Record<string, readonly number[] | null>> = {
@@ -24,4 +25,18 @@ Deno.test("choose() repeats the prompt after invalid input, and ends with the in
   assert.deepEqual(await choose(2, system), [1]);
   assert.match(system.stdout.text(), /^add .*: expected numbers from 1 to 2, all, or none\nadd .*: $/);
   assert.equal(await choose(2, createMemorySystem({ typed: ["7"] })), null);
+});
+
+Deno.test("isKeyValue() is false for targets", () => {
+  const targets = ["https://example.org/?a=b", "/etc/a=b", "./a=b", "host:1", "* * * * * A=b x", "=x", ""];
+  assert.deepEqual(targets.filter(isKeyValue), []);
+});
+
+Deno.test("withParameter() keeps the neighbors of the value", () => {
+  const parameters = { response: { certificate: {} }, request: "x" };
+  assert.deepEqual(withParameter(parameters, { path: ["response", "status_code"], value: 200 }), {
+    response: { certificate: {}, status_code: 200 },
+    request: "x",
+  });
+  assert.deepEqual(withParameter({ a: 1 }, { path: ["a", "b"], value: 2 }), { a: { b: 2 } });
 });

@@ -1,5 +1,12 @@
 import assert from "node:assert/strict";
-import type { PageFacts } from "../../../src/outputs/html_report/snapshot.ts";
+import {
+  DAYS_SHOWN,
+  HOURS_SHOWN,
+  type PageCheck,
+  type PageFacts,
+  type PageSlot,
+  type ReportSnapshot,
+} from "../../../src/outputs/html_report/snapshot.ts";
 import { writeReport } from "../../../src/outputs/html_report/write_report.ts";
 import type { NotRunning } from "../../../src/domain/monitor_run.ts";
 import type { Check } from "../../../src/domain/check.ts";
@@ -19,6 +26,14 @@ import {
 } from "../../state/records.ts";
 import { testCheck } from "../../support/checks.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
+import { PAGE_STATES, writeState } from "../../page/states.ts";
+import { isFound, readFilter } from "../../../src/outputs/html_report/page_filter.ts";
+import { testRows } from "../../support/rows.ts";
+import { type Condition, CONDITIONS, countedAs } from "../../../src/domain/condition.ts";
+import { statusOf } from "../../../src/engine/check_status.ts";
+import { availabilityOf } from "../../../src/state/availability.ts";
+import { mostDetailed, renderReport } from "../../../src/outputs/html_report/render_report.ts";
+import { createRandom } from "../../../testing/random.ts";
 
 const FACTS = {
   nowMs: NOW_MS,
@@ -218,4 +233,248 @@ Deno.test("writeReport() limits the size of a page with many checks and long out
   assert.ok(html.length < 1_500_000, String(html.length));
   assert.equal(html.split("<summary>Last change").length - 1, 100);
   assert.equal(html.split("<summary>Trace of").length - 1, 5);
+});
+
+// The parts of the page beyond the checks themselves.
+
+function pageOf(name: string): Promise<string> {
+  return writeState(PAGE_STATES[name] ?? assert.fail(name));
+}
+
+async function textOf(name: string): Promise<string> {
+  const html = await pageOf(name);
+  return html.slice(html.indexOf("<header ")).replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+}
+
+Deno.test("writeReport() shows title, description and announcements of the config, the latest first", async () => {
+  const html = await pageOf("everything");
+  assert.match(html, /<title>10 not ok: Status of example\.org<\/title>/);
+  const text = await textOf("everything");
+  assert.match(text, /^ Status of example\.org 10 of 16 checks are not ok 4 critical .* Shop, API and jobs/);
+  assert.match(
+    text,
+    / Announcements 2026-01-31 09:30 We are looking into slow responses of the shop\. 2026-01-30 The database moves to a new server on Sunday\. Problems/,
+  );
+  assert.doesNotMatch(text, /This is over/);
+  assert.doesNotMatch(await textOf("ok"), /Announcements/);
+});
+
+Deno.test("writeReport() shows problems first, then failures that are not confirmed, then groups by the first tag", async () => {
+  const text = await textOf("everything");
+  const headings = [
+    "Problems (9)",
+    "Pending (1)",
+    "Failing, not confirmed (1)",
+    " إنتاج (1)",
+    " website (2)",
+    " jobs (1)",
+    "Other checks (1)",
+    "Pending notifications (1)",
+    "Silences (1)",
+    "Latest incidents",
+    "Inactive (1)",
+  ];
+  assert.deepEqual(headings.toSorted((one, other) => text.indexOf(one) - text.indexOf(other)), headings);
+  assert.match(
+    text,
+    /Ok Flapping service last critical, 1 of 3: connection refused 90 d.*? flapping \u00b7 website Ok since .{16} critical, not confirmed /,
+  );
+  assert.match(
+    text,
+    /Pending Never succeeded critical, 1 of 3: connection refused \u00b7 2 min .*? starting Pending since /,
+  );
+  assert.match(
+    text,
+    /Critical A silenced problem [^\u00b7]* \u00b7 3 d \u00b7 silenced .*? silenced Critical since .{16} , for 3 d silenced /,
+  );
+  assert.match(
+    text,
+    /Warning In its maintenance window restarting .*?\u00b7 10 min \u00b7 maintenance .*? maintenance until 2026-01-31 13:00 /,
+  );
+});
+
+Deno.test("writeReport() lists the latest incidents by day, each with a link to its check", async () => {
+  const html = await pageOf("ok");
+  assert.match(
+    html,
+    /<h2 id=incidents>Latest incidents<\/h2>[^]*<h3>\d{4}-\d\d-\d\d<\/h3><ul[^]*<a href="#check-web">Website<\/a> <b>critical<\/b>, its end was not observed: /,
+  );
+});
+
+Deno.test("writeReport() shows checks without a confirmed condition as pending, and nothing as ok", async () => {
+  const html = await pageOf("pending");
+  assert.match(html, /<title>2 pending: monitor on host\.example<\/title>/);
+  assert.match(html, /<link rel=icon href="data:image\/svg\+xml,[^"]*%232f9ab5/);
+  assert.match(html, /<h1>2 of 2 checks are pending<\/h1>/);
+  assert.match(
+    html,
+    /<nav aria-label=Sections><span class=p><a [^>]*data-q="condition:pending">2 pending<\/a><\/span><\/nav>/,
+  );
+  assert.equal(html.match(/<li class=p /g)?.length, 2);
+  assert.match(html, /<path class=p /);
+  const text = html.slice(html.indexOf("<main>"), html.indexOf("<footer>")).replaceAll(/<[^>]*>/g, " ")
+    .replaceAll(/\s+/g, " ");
+  assert.doesNotMatch(text, /(?<!not )\bok\b/i);
+  const one = await writeState({ shown: (PAGE_STATES["pending"]?.shown ?? []).slice(0, 1) });
+  assert.match(one, /<h1>The check is pending<\/h1>/);
+  const ok = PAGE_STATES["ok"]?.shown ?? [];
+  const mixed = await writeState({ shown: [...ok, ...PAGE_STATES["pending"]?.shown ?? []] });
+  assert.match(mixed, /<h1>2 of 6 checks are pending<\/h1>/);
+});
+
+Deno.test("writeReport() reloads a file at its interval, and a live page only without JavaScript", async () => {
+  const [file, live] = [await pageOf("everything"), await pageOf("live")];
+  assert.match(
+    file,
+    /<\/style>\n<meta http-equiv=refresh content=60>\n<p id=live role=status><\/p>\n<header /,
+  );
+  assert.match(live, /<noscript><meta http-equiv=refresh content=60><\/noscript>/);
+  const once = await writeState({ ...PAGE_STATES["ok"] ?? assert.fail(), facts: { intervalMs: null } });
+  assert.doesNotMatch(once, /refresh/);
+});
+
+Deno.test("writeReport() links each check of a live page to its own page", async () => {
+  const live = await pageOf("live");
+  assert.match(live, /<h3>🛒 Shop.*?<a href="checks\/emoji%20%F0%9F%9B%92">/);
+  const one = await pageOf("one_check");
+  assert.match(one, /<title>critical: Shop: monitor on host\.example<\/title>/);
+  assert.match(one, /<nav aria-label=Sections><a href=\.\.\/>All checks<\/a><\/nav>/);
+  assert.match(
+    one,
+    /<summary>Last 50 runs<\/summary><ul class=e><li><time>2026-01-31 11:00<\/time> <b>critical<\/b> /,
+  );
+});
+
+Deno.test("readFilter() reads words, fields and the order of a query", async (t) => {
+  const rows = {
+    "nothing": ["", "", "urgent"],
+    "words": ["?q=shop+redis", "shop redis", "urgent"],
+    "a field": ["?tag=My+Shop&q=web&condition=ok", "web tag:my_shop condition:ok", "urgent"],
+    "an order": ["?sort=slowest", "", "slowest"],
+    "an unknown order": ["?sort=up", "", "urgent"],
+    "words that are too long": [`?q=${"x".repeat(300)}`, "x".repeat(200), "urgent"],
+  } as const;
+  await testRows(t, rows, ([query, words, sort]) => {
+    assert.deepEqual(readFilter(new URLSearchParams(query)), { words, sort });
+  });
+});
+
+Deno.test("isFound() finds all words anywhere, and fields exactly", async (t) => {
+  const [fields, text] = [
+    "condition:critical kind:http_request tag:shop",
+    "Redis redis-1 Connection refused",
+  ];
+  const rows = {
+    "": true,
+    " refused  REDIS ": true,
+    "redis mysql": false,
+    "tag:shop": true,
+    "tag:sho": false,
+    "http": true,
+    "condition:critical refused": true,
+    "condition:ok": false,
+  } as const;
+  await testRows(t, rows, (found, words) => assert.equal(isFound(words, fields, text), found));
+});
+
+Deno.test("writeReport() hides checks that the filter does not match, also without a script, and sorts", async () => {
+  const shownOf = async (query: string): Promise<readonly string[]> => {
+    const filter = readFilter(new URLSearchParams(query));
+    const html = await writeState({
+      ...PAGE_STATES["live"] ?? assert.fail(),
+      facts: { isLive: true, filter },
+    });
+    return [...html.matchAll(/<li class=\w id="check-([^"]*)"[^>]*? data-share=\S+( hidden)?>/g)]
+      .flatMap(([, name = "", hidden]) => hidden === undefined ? [name.slice(0, 10)] : []);
+  };
+  assert.deepEqual(await shownOf("?q=refused+condition:critical"), ["silenced"]);
+  assert.deepEqual((await shownOf("?sort=slowest")).slice(0, 1), ["database"]);
+});
+
+// How large a page gets.
+
+const CHECKS = 1000;
+const BYTES_MAX = 1_000_000;
+
+/**
+ * A bad day of a large installation: 5 % of the checks are down, 10 % flap, and each of the others had one to three bad days in 90.
+ * Durations vary each day, names and outputs are long, and all changes have long traces.
+ */
+function snapshotOf(count: number): ReportSnapshot {
+  const random = createRandom(7, "page").next;
+  const checks = Array.from({ length: count }, (_, index) => checkAt(index, random));
+  const detailed = new Set(mostDetailed(checks).slice(0, 100));
+  return {
+    nowMs: NOW_MS,
+    hostName: "monitor1.production.example.org",
+    timeZone: "Europe/Berlin",
+    configLabel: "/etc/monitor/monitor.jsonc",
+    text: null,
+    intervalMs: 60_000,
+    notRunning: null,
+    failedReload: null,
+    checks: checks.map((check) => ({ ...check, isDetailed: detailed.has(check) })),
+    inactive: [],
+    rows: [],
+    silences: [],
+    members: null,
+  };
+}
+
+function checkAt(index: number, random: () => number): PageCheck {
+  const isDown = index % 20 === 0;
+  const isFlapping = index % 10 === 1;
+  const condition: Condition = isDown ? CONDITIONS[1 + (index / 20) % 3] ?? "critical" : "ok";
+  const isFaulty = (share: number): boolean => random() < (isFlapping ? 0.2 : share);
+  const slots = (length: number, share: number) =>
+    Array.from({ length }, (): PageSlot => ({
+      highest: isFaulty(share) ? CONDITIONS[1 + Math.floor(random() * 3)] ?? "critical" : "ok",
+      failedRuns: isFaulty(share) ? 2 : 0,
+    }));
+  const name = `shop-frontend-${String(index).padStart(4, "0")}`;
+  const title = `Shop ${index} of the frontend, order page`;
+  const check = { ...testCheck("ok", { name }), title, tags: [`region-${index % 12}`, "production"] };
+  const output = isDown
+    ? "connecting to shop.example.org:443 failed: connection refused"
+    : "status is 200, 84 ms";
+  const record = recordOf(name, {
+    condition: {
+      ...recordOf(name).condition,
+      confirmed: condition,
+      notified: condition,
+      observed: condition,
+    },
+    last: resultOf({ condition, output, detail: isDown ? "x".repeat(2000) : "", metrics: {} }),
+  });
+  const trace = "     0.1 ms  request GET https://shop.example.org/\n".repeat(100);
+  return {
+    ...statusOf(check, { recordOf: () => record, nowMs: NOW_MS }),
+    spans: (["24 h", "7 d", "90 d"] as const).map((label, place) => {
+      const isBad = place === 2 || isFlapping || isDown;
+      const faultyMs = isBad ? DAY_MS / 20 : 0;
+      const lastedMs = { ok: DAY_MS - 2 * faultyMs, unknown: 0, warning: faultyMs, critical: faultyMs };
+      const failedRuns = isBad ? 21 : 0;
+      return { label, ms: DAY_MS, ...availabilityOf(lastedMs), runs: 1440, failedRuns, failedStreakMax: 4 };
+    }),
+    isDetailed: true,
+    hours: slots(HOURS_SHOWN, 0.005),
+    days: slots(DAYS_SHOWN, 0.015).map((day) => ({ ...day, durationP95Ms: 80 + random() * 40 })),
+    recent: slots(50, 0.005).map(({ highest }, place) => ({
+      endedAtMs: NOW_MS - place * 60_000,
+      condition: countedAs(highest ?? "ok"),
+      durationMs: 84,
+    })),
+    changes: [1, 2, 3, 4, 5].map((hour) => changeOf(name, NOW_MS - hour * HOUR_MS, { output, trace })),
+  };
+}
+
+Deno.test("renderReport() renders 1,000 checks on a bad day in less than 1 MB, with the details of 100", () => {
+  const snapshot = snapshotOf(CHECKS);
+  for (const isLive of [false, true]) {
+    const html = [...renderReport({ ...snapshot, isLive })].join("");
+    const bytes = new TextEncoder().encode(html).length;
+    assert.ok(bytes < BYTES_MAX, `${bytes}`);
+    assert.equal(html.split("<summary>Last 3 changes").length - 1, 100);
+    assert.equal(html.split("<summary>Trace of").length - 1, 5);
+  }
 });

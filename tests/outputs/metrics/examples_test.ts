@@ -4,23 +4,22 @@ import assert from "node:assert/strict";
 import { FAMILIES, metricType } from "../../../src/outputs/metrics/families.ts";
 import { tempDirectory } from "../../../testing/builders.ts";
 import { promtool } from "../../support/promtool.ts";
-import { requiresTools } from "../../../testing/tools.ts";
+import { testWith } from "../../../testing/tools.ts";
 
 const PROJECT = fileURLToPath(new URL("../../../", import.meta.url));
 const RULES = `${PROJECT}examples/prometheus/monitor.rules.yml`;
 const METRICS: ReadonlySet<string> = new Set(Object.keys(FAMILIES));
 
-Deno.test({
-  ...requiresTools("promtool"),
-  name: "the example's alert rules are sound, and promtool has nothing to complain of",
-  fn: async () => {
+testWith("promtool")(
+  "the example's alert rules are sound, and promtool has nothing to complain of",
+  async () => {
     const { code, text } = await promtool(["check", "rules", "--lint=all", "--lint-fatal", RULES]);
     assert.equal(code, 0, text);
     assert.match(text, /^Checking .*\n {2}SUCCESS: 12 rules found\n\n?$/);
   },
-});
+);
 
-Deno.test("the example's alert rules fire as documented", requiresTools("promtool"), async () => {
+testWith("promtool")("the example's alert rules fire as documented", async () => {
   const { code, text } = await promtool(["test", "rules", RULES.replace(".rules.yml", ".rules_test.yml")]);
   assert.equal(code, 0, text);
 });
@@ -47,7 +46,7 @@ interface Dashboard {
   readonly templating: { readonly list: readonly { readonly name: string; readonly definition?: string }[] };
 }
 
-Deno.test("the dashboard's queries are valid in Prometheus", requiresTools("promtool"), async () => {
+testWith("promtool")("the dashboard's queries are valid in Prometheus", async () => {
   const { dashboard } = await readDashboard();
   const queries = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
   const rules = queries.map((query, index) => ({ record: `query_${index}`, expr: withValues(query) }));

@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
 import type { LocationVote } from "../../../src/domain/check.ts";
 import { FAMILIES, metricType } from "../../../src/outputs/metrics/families.ts";
-import { type CheckMetrics, renderMetrics } from "../../../src/outputs/metrics/render_metrics.ts";
+import {
+  type CheckMetrics,
+  measurementsOf,
+  renderMetrics,
+} from "../../../src/outputs/metrics/render_metrics.ts";
 import { recordOf } from "../../state/records.ts";
 import { HOSTILE_NAMES } from "../../../testing/hostile_configs.ts";
 import { HOSTILE_TEXTS as STORAGE_TEXTS } from "../../state/hostile.ts";
 import { type Rows, testRows } from "../../support/rows.ts";
 import { promtool } from "../../support/promtool.ts";
-import { requiresTools } from "../../../testing/tools.ts";
+import { testWith } from "../../../testing/tools.ts";
 import { HOSTILE_TEXTS as FORMAT_TEXTS, unsafeCodes } from "../../cli/formats/hostile_records.ts";
 import { agentCheckOf, channelOf, checkOf, noPause, valuesOf } from "./values.ts";
 
@@ -73,7 +77,7 @@ const VALUES = {
   many: valuesOf({ checks: Array.from({ length: 1200 }, (_, index) => checkOf(`check ${index}`)) }),
 } as const;
 
-Deno.test("renderMetrics() prints metrics that promtool accepts", requiresTools("promtool"), async (t) => {
+testWith("promtool")("renderMetrics() prints metrics that promtool accepts", async (t) => {
   for (const [name, values] of Object.entries(VALUES)) {
     await t.step(name, async () => {
       const text = await renderMetrics(values, noPause);
@@ -227,3 +231,48 @@ Deno.test("renderMetrics() pauses after some hundred checks, with the same outpu
 function samplesOf(text: string): readonly string[] {
   return text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 }
+
+Deno.test("measurementsOf() brings units to their base", () => {
+  const rows: readonly (readonly [text: string, value: number | null, unit: string])[] = [
+    ["x=5", 5, ""],
+    ["x=U", null, ""],
+    ["x=59ms", 0.059, "seconds"],
+    ["x=7us", 0.000007, "seconds"],
+    ["x=1d", 86400, "seconds"],
+    ["x=12.5%", 0.125, "ratio"],
+    ["x=9B", 9, "bytes"],
+    ["x=2kB", 2000, "bytes"],
+    ["x=2MB", 2e6, "bytes"],
+    ["x=2GiB", 2 * 1024 ** 3, "bytes"],
+    ["x=2Mb", 2, "Mb"],
+    ["x=2C", 2, "C"],
+  ];
+  for (const [text, value, unit] of rows) {
+    const bounds: never[] = [];
+    assert.deepEqual(measurementsOf(text), [{ label: "x", unit, isCounter: false, value, bounds }], text);
+  }
+  assert.deepEqual(measurementsOf("x=4c"), [{ label: "x", unit: "", isCounter: true, value: 4, bounds: [] }]);
+});
+
+Deno.test("measurementsOf() returns the bounds of ranges", () => {
+  const rows: readonly (readonly [range: string, low: number | null, high: number | null])[] = [
+    ["10", null, 10],
+    ["10:", 10, null],
+    ["~:10", null, 10],
+    ["5:10", 5, 10],
+    [":10", null, 10],
+    ["@5:10", null, null],
+    ["", null, null],
+  ];
+  for (const [range, low, high] of rows) {
+    const [measurement] = measurementsOf(`x=1s;;${range}`);
+    const bound = (kind: string): number | null =>
+      measurement?.bounds.find((one) => one.kind === kind)?.value ?? null;
+    assert.deepEqual([bound("critical_low"), bound("critical")], [low, high], range);
+  }
+});
+
+Deno.test("measurementsOf() distinguishes duplicate labels of a plugin", () => {
+  const labels = measurementsOf("x=1 x=2 x_2=3 x=4 'it''s a \"label\"'=5").map(({ label }) => label);
+  assert.deepEqual(labels, ["x", "x_2", "x_2_2", "x_3", 'it\'s a "label"']);
+});

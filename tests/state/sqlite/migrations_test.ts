@@ -6,12 +6,18 @@ import {
   NewerVersionError,
   SqliteConnection,
   versionOf,
+  whileBusy,
 } from "../../../src/state/sqlite/sqlite_connection.ts";
 import { type Migration, RECORDS, ROLLUPS, STEPS } from "../../../src/state/sql/tables.ts";
-import { entryOf, NOW_MS, recordOf, updateOf } from "../records.ts";
-import { percentilesOf } from "../../../src/shared/histograms.ts";
+import { entryOf, NOW_MS, recordOf, silenceOf, updateOf } from "../records.ts";
 import { HOUR_MS } from "../../../src/shared/time_units.ts";
-import { withState, withStatePath } from "../state_directory.ts";
+import { openState, withState, withStatePath } from "../state_directory.ts";
+import type { NewReport, Reporting } from "../../../src/domain/reports.ts";
+import { HOSTILE_TEXTS } from "../hostile.ts";
+import { StoreError } from "../../../src/domain/store.ts";
+import { createRealClock } from "../../../testing/real_clock.ts";
+import { createFakeClock } from "../../../testing/fake_clock.ts";
+import { percentilesOf } from "../../../src/shared/histograms.ts";
 
 const FIRST: Migration = ["CREATE TABLE a (x)", "INSERT INTO a VALUES (1)"];
 const SECOND: Migration = ["ALTER TABLE a ADD COLUMN y DEFAULT 2", "CREATE TABLE b (z)"];
@@ -171,3 +177,158 @@ function openInMemory(): SqliteConnection & Disposable {
   const connection = new SqliteConnection(new DatabaseSync(":memory:"));
   return Object.assign(connection, { [Symbol.dispose]: () => connection.close() });
 }
+
+const REPORTING: Reporting = {
+  stream: "stream-1",
+  received: 0,
+  dropped: 0,
+  rejected: [],
+  sentAtMs: null,
+  failure: null,
+};
+
+function reportOf(output: string, fields: Partial<NewReport> = {}): NewReport {
+  return {
+    run: {
+      check: "web",
+      condition: "warning",
+      output,
+      detail: "more",
+      performanceData: "time=1",
+      metrics: { status: 500 },
+      durationMs: 12.5,
+      lateMs: null,
+      nextRunInMs: 60_000,
+      overdueInMs: 180_000,
+      awaits: "checks",
+      isInterrupted: true,
+    },
+    endedAtMs: NOW_MS,
+    process: "process",
+    monotonicMs: 1234.5,
+    ...fields,
+  };
+}
+
+Deno.test("reports are stored with their updates, and returned whole and in order", () =>
+  withStatePath((path) =>
+    withState(path, async (store) => {
+      const reports = HOSTILE_TEXTS.map((text) => reportOf(text));
+      await store.save(reports.map((report) => updateOf("web", { report })));
+      const { reports: stored, waiting } = await store.reports(1_000);
+      assert.equal(waiting, reports.length);
+      assert.deepEqual(stored.map(({ sequence: _, ...report }) => report), reports);
+      assert.deepEqual(
+        stored.map(({ sequence }) => sequence),
+        reports.map((_, index) => NOW_MS * 1000 + index),
+      );
+      assert.deepEqual((await store.reports(1)).reports, stored.slice(0, 1));
+    })
+  ));
+
+Deno.test("reports that were received are deleted, and no sequence comes again after that", () =>
+  withStatePath(async (path) => {
+    let last = 0;
+    await withState(path, async (store) => {
+      assert.equal(await store.reporting(), null);
+      await store.save(["a", "b", "c"].map((text) => updateOf("web", { report: reportOf(text) })));
+      const [, second, third] = (await store.reports(9)).reports;
+      last = third?.sequence ?? 0;
+      const reporting = {
+        ...REPORTING,
+        received: second?.sequence ?? 0,
+        dropped: 2,
+        rejected: ["ä"],
+        sentAtMs: NOW_MS,
+      };
+      await store.keepReporting(reporting);
+      assert.deepEqual(await store.reporting(), reporting);
+      assert.deepEqual((await store.reports(9)).reports, [third]);
+      await store.keepReporting({ ...reporting, received: last });
+      assert.deepEqual(await store.reports(9), { reports: [], waiting: 0 });
+    });
+    await withState(path, async (store) => {
+      // The clock was set back.
+      await store.save([updateOf("web", { report: reportOf("d", { endedAtMs: 0 }) })]);
+      assert.deepEqual((await store.reports(9)).reports.map(({ sequence }) => sequence), [last + 1]);
+    });
+  }));
+
+Deno.test("the oldest reports beyond a number are dropped", () =>
+  withStatePath((path) =>
+    withState(path, async (store) => {
+      assert.equal(await store.dropReports(2), 0);
+      await store.save(["a", "b", "c", "d"].map((text) => updateOf("web", { report: reportOf(text) })));
+      assert.equal(await store.dropReports(3), 1);
+      assert.equal(await store.dropReports(3), 0);
+      const { reports, waiting } = await store.reports(9);
+      assert.equal(waiting, 3);
+      assert.deepEqual(reports.map(({ run }) => run.output), ["b", "c", "d"]);
+    })
+  ));
+
+const BUSY = new StoreError("cannot write state: busy", "busy");
+
+/** Work that is busy for some time on a fake clock; records the times of its attempts. */
+function busyFor(durationMs: number): {
+  readonly clock: ReturnType<typeof createFakeClock>;
+  readonly triesMs: number[];
+  readonly work: () => string;
+} {
+  const clock = createFakeClock();
+  const triesMs: number[] = [];
+  return {
+    clock,
+    triesMs,
+    work: () => {
+      triesMs.push(clock.monotonicMs());
+      if (clock.monotonicMs() < durationMs) throw BUSY;
+      return "done";
+    },
+  };
+}
+
+Deno.test("whileBusy() retries ever more seldom until it is done", async () => {
+  const { clock, triesMs, work } = busyFor(60_000);
+  const done = whileBusy(work, { clock, timeoutMs: 120_000 });
+  await clock.advance(62_000);
+  assert.equal(await done, "done");
+  assert.equal(clock.timers, 0);
+  const pausesMs = triesMs.slice(1).map((atMs, index) => atMs - (triesMs[index] ?? 0));
+  assert.deepEqual([pausesMs[0], pausesMs.at(-1)], [5, 1_000]);
+  assert.deepEqual(pausesMs, pausesMs.toSorted((one, other) => one - other));
+});
+
+Deno.test("whileBusy() rejects with the last error after the timeout, and soon after an abort", async () => {
+  const { clock, work } = busyFor(Infinity);
+  const stop = new AbortController();
+  const late = assert.rejects(whileBusy(work, { clock, timeoutMs: 500 }), BUSY);
+  const aborted = assert.rejects(whileBusy(work, { clock, timeoutMs: Infinity, signal: stop.signal }), BUSY);
+  await clock.advance(600);
+  await late;
+  await clock.advance(10_000);
+  stop.abort();
+  await clock.advance(1_000);
+  await aborted;
+  await assert.rejects(whileBusy(work, undefined), BUSY, "without patience");
+  const full = new StoreError("cannot write state: the disk is full", "full");
+  await assert.rejects(whileBusy(() => Promise.reject(full), { clock, timeoutMs: 1_000 }), full);
+});
+
+Deno.test("a patient store waits for another process without blocking, and keeps the order of its writes", () =>
+  withStatePath(async (path) => {
+    await withState(path, () => Promise.resolve());
+    using other = new DatabaseSync(path);
+    other.exec("BEGIN IMMEDIATE");
+    const patience = { clock: createRealClock(), timeoutMs: 20_000, pauseMsMax: 5 };
+    const { store } = await openState(path, { patience });
+    const added = store.addSilences([silenceOf("a")]);
+    const ended = store.endSilences(["web"], NOW_MS);
+    let turns = 0;
+    while (turns++ < 10) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.deepEqual(await store.silences(NOW_MS), []);
+    other.exec("ROLLBACK");
+    await added;
+    assert.equal(await ended, 1);
+    await store.close();
+  }));

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { requiresTools, runChild, tool } from "../../../testing/tools.ts";
+import { runChild, testWith, tool } from "../../../testing/tools.ts";
 
-Deno.test({
-  ...requiresTools("nss_wrapper"),
-  name: "Deno.connect() still tries only the first address of a name: delete all_addresses.ts if this fails",
-  fn: async () => {
+testWith("nss_wrapper")(
+  "Deno.connect() still tries only the first address of a name: delete all_addresses.ts if this fails",
+  async () => {
     using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const hosts = await Deno.makeTempFile();
     await Deno.writeTextFile(hosts, "127.0.0.7 two.example\n127.0.0.1 two.example\n");
@@ -19,4 +18,4 @@ Deno.test({
     await Deno.remove(hosts);
     assert.equal(stdout, "ConnectionRefused\n");
   },
-});
+);

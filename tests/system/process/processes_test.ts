@@ -13,9 +13,13 @@ import {
   newMark,
   untilGone,
 } from "../../support/processes.ts";
-import { fieldsOf, linesOf, type Rows } from "../../support/rows.ts";
-import { type ChildEnd, requiresTools, runChild } from "../../../testing/tools.ts";
+import { fieldsOf, linesOf, type Rows, testRows } from "../../support/rows.ts";
+import { type ChildEnd, requiresTools, runChild, tool } from "../../../testing/tools.ts";
 import { tempDirectory } from "../../../testing/builders.ts";
+import fc from "../../support/property.ts";
+import { createOutputTail } from "../../../src/system/process/foreground.ts";
+import { fileURLToPath } from "node:url";
+import { runArguments } from "../../../testing/source.ts";
 
 const test = concurrentTests("createProcesses()");
 
@@ -369,3 +373,65 @@ function denoRun(args: readonly string[]): Promise<ChildEnd> {
   const flags = ["run", "--quiet", "--no-prompt", "--no-config", "--no-lock", "--no-check"];
   return runChild(Deno.execPath(), [...flags, ...args], { env: { NO_COLOR: "1" } });
 }
+
+const encoder = new TextEncoder();
+
+function tailOf(bytesMax: number, chunks: readonly (readonly [source: string, text: string])[]): string {
+  const tail = createOutputTail(bytesMax);
+  for (const [source, text] of chunks) tail.add(source, encoder.encode(text));
+  return tail.text();
+}
+
+Deno.test("createOutputTail() keeps the end of the output", async (t) => {
+  const rows: Rows<[chunks: readonly (readonly [string, string])[], text: string]> = {
+    "nothing of note": [[["out", ""]], ""],
+    "two sources, each on its own lines": [
+      [["out", "half"], ["err", "oops\n"], ["out", " a line\n"]],
+      "half\noops\n a line\n",
+    ],
+    "output after a flood": [[["out", "x".repeat(1000)], ["out", "\nend"]], "end"],
+  };
+  await testRows(t, rows, ([chunks, text]) => assert.equal(tailOf(99, chunks), text));
+});
+
+Deno.test("createOutputTail() accepts bytes that are no text", () => {
+  const tail = createOutputTail(8);
+  tail.add("out", new Uint8Array([0xff, 0x00, 0x41, 0xe2, 0x82]));
+  assert.equal(tail.text(), "\ufffd\0A\ufffd");
+});
+
+Deno.test("createOutputTail() keeps the same text for any chunks", () => {
+  const text = fc.string({ unit: fc.constantFrom("a", "b", "\n"), maxLength: 5000 });
+  fc.assert(
+    fc.property(text, fc.integer({ min: 1, max: 700 }), fc.infiniteStream(fc.integer({ min: 1, max: 900 })), (
+      text,
+      bytesMax,
+      sizes,
+    ) => {
+      const chunks: (readonly [string, string])[] = [];
+      let rest = text;
+      for (const size of sizes) {
+        if (rest === "") break;
+        chunks.push(["out", rest.slice(0, size)]);
+        rest = rest.slice(size);
+      }
+      const end = text.slice(-bytesMax);
+      const cut = end.indexOf("\n");
+      const isWhole = text.length <= bytesMax || cut < 0 || cut === end.length - 1;
+      assert.equal(tailOf(bytesMax, chunks), isWhole ? end : end.slice(cut + 1));
+    }),
+  );
+});
+
+Deno.test("run() starts the command and returns its exit code, however few file descriptors are free", async () => {
+  const fixture = fileURLToPath(new URL("../../fixtures/run_with_few_descriptors.ts", import.meta.url));
+  // The runtime raises its limit as far as it may, so the upper one is set.
+  const { success, stdout, stderr } = await runChild(tool("sh"), [
+    ...["-c", 'ulimit -n 64; exec "$@"', "sh", Deno.execPath()],
+    ...runArguments(["--allow-all"]),
+    fixture,
+  ]);
+  assert.ok(success, stderr);
+  const counts = [...Array(12).keys()].map((index) => index + 1);
+  assert.equal(stdout, counts.map((free) => `ran\n${free} free: 5\n`).join(""));
+});
