@@ -6,7 +6,7 @@
  *     deno task soak rate memory
  *     deno task soak --seconds 10 --rounds 20 rate kill
  *     deno task soak --short kill configs
- *     deno task soak --rounds 100 --seed 7 traces
+ *     deno task soak --rounds 100 --seed 7 properties
  *     deno task soak full                   # the tests that have a short form, in full
  */
 import { fileURLToPath } from "node:url";
@@ -28,10 +28,12 @@ interface SoakOptions {
   readonly seconds: number;
   /** The duration of `services` and `shared`. */
   readonly minutes: number;
-  /** The number of kills of `kill`, of random walks of `walk`, and of seeds of `chaos`, `traces` and `properties`. */
+  /** The number of kills of `kill`, of random walks of `walk`, and of seeds of `chaos` and `properties`. */
   readonly rounds: number;
-  /** The first seed of `chaos`, `traces` and `properties`, and that of `shared`. */
+  /** The first seed of `chaos` and `properties`, and that of `shared`. */
   readonly seed: number;
+  /** Steps of the condition machine. */
+  readonly steps: number;
   /** Runs of checks on a fake clock. */
   readonly runs: number;
 }
@@ -53,7 +55,6 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
       variables: { MEMBER_FAULTS_SECONDS: 60 * minutes, MEMBER_FAULTS_SEED: seed },
       minutesMax: 10 + 2 * minutes,
     }),
-  traces: soakTraces,
   properties: async (options) =>
     await runSeeds(await Array.fromAsync(filesWith("tests", "/support/property.ts")), options),
   configs: async ({ rounds }) => {
@@ -102,10 +103,11 @@ Parts, all unless some are named: ${Object.keys(PARTS).join(", ")}
 
   --short       the same as --minutes 1 --rounds 2
   --minutes N   duration of services and of shared (60)
-  --rounds N    how much chaos, configs, kill, properties, traces and walk do (200)
-  --seed N      the seed of shared, and the first one of chaos, properties and traces, one more each round (some
-                number, which it prints)
+  --rounds N    how much chaos, configs, kill, properties and walk do (200)
+  --seed N      the seed of shared, and the first one of chaos and properties, one more each round (some number,
+                which it prints)
   --seconds N   duration of rate and of each scenario of endpoint (60)
+  --steps N     how many steps of the condition machine memory does (1000000)
   --runs N      how much memory does (100000)
 
 What was found is printed; the exit code is 1 where something is not as it should be.`;
@@ -154,16 +156,6 @@ async function* filesWith(directory: string, text: string): AsyncGenerator<strin
   }
 }
 
-/** Each seed is a separate trace: reproducible from its seed. */
-async function soakTraces({ rounds, seed }: SoakOptions): Promise<void> {
-  const seeds = Array.from({ length: rounds }, (_, index) => seed + index);
-  console.log(`  seeds ${seed} to ${seed + rounds - 1}`);
-  await runTests(["tests/engine/reference_model_test.ts"], {
-    variables: { TRACE_SEEDS: seeds.join(" ") },
-    minutesMax: 10 + rounds / 6,
-  });
-}
-
 interface TestRun {
   /** Environment variables with the task and its size. */
   readonly variables: Readonly<Record<string, number | string>>;
@@ -201,6 +193,7 @@ function readOptions(
       seed: { type: "string", default: String(1 + Math.floor(Math.random() * SEED_END)) },
       minutes: { type: "string" },
       rounds: { type: "string" },
+      steps: { type: "string", default: "1000000" },
       runs: { type: "string", default: "100000" },
     },
   });
@@ -217,6 +210,7 @@ function readOptions(
     seed: count("seed"),
     minutes: count("minutes"),
     rounds: count("rounds"),
+    steps: count("steps"),
     runs: count("runs"),
   };
   return { names: positionals, options };

@@ -2,7 +2,7 @@ import type { FaultyLayer } from "./fault.ts";
 
 export const CONDITION: FaultyLayer = {
   layer: "condition",
-  tests: ["tests/condition", "tests/engine/reference_model_test.ts", "tests/simulation"],
+  tests: ["tests/condition", "tests/simulation"],
   files: [
     {
       file: "src/condition/confirm.ts",

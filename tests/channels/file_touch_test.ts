@@ -14,6 +14,9 @@ import { makePipe } from "../support/make_pipe.ts";
 import { testWith } from "../../testing/tools.ts";
 import { runWithoutRights } from "../support/without_rights.ts";
 import { tempDirectory } from "../../testing/builders.ts";
+import { provided } from "../support/concurrent_tests.ts";
+
+const test = provided(inDirectory, Deno.test);
 
 const LONG_AGO = new Date("2001-02-03 04:05:06 UTC");
 
@@ -30,28 +33,26 @@ async function inDirectory(use: (directory: string) => Promise<void>): Promise<v
   await use(temporary.path);
 }
 
-Deno.test("fileTouchKind creates a missing file, empty, also through a symlink", () =>
-  inDirectory(async (directory) => {
-    await Deno.symlink(`${directory}/target`, `${directory}/link`);
-    for (const [path, file] of [["new", "new"], ["link", "target"]]) {
-      const { delivery, steps } = await touch(`${directory}/${path}`);
-      assert.deepEqual([delivery, steps], [{ delivered: true, note: null }, ["touched"]]);
-      assert.equal((await Deno.stat(`${directory}/${file}`)).size, 0);
-    }
-  }));
+test("fileTouchKind creates a missing file, empty, also through a symlink", async (directory) => {
+  await Deno.symlink(`${directory}/target`, `${directory}/link`);
+  for (const [path, file] of [["new", "new"], ["link", "target"]]) {
+    const { delivery, steps } = await touch(`${directory}/${path}`);
+    assert.deepEqual([delivery, steps], [{ delivered: true, note: null }, ["touched"]]);
+    assert.equal((await Deno.stat(`${directory}/${file}`)).size, 0);
+  }
+});
 
-Deno.test("fileTouchKind sets the modification time and keeps content and permissions", () =>
-  inDirectory(async (directory) => {
-    const path = `${directory}/old`;
-    await Deno.writeTextFile(path, "content", { mode: 0o600 });
-    await Deno.utime(path, LONG_AGO, LONG_AGO);
-    const beforeMs = Date.now();
-    await touch(path);
-    const { mtime, mode } = await Deno.stat(path);
-    assert.ok(mtime !== null && mtime.getTime() >= beforeMs - 10, `${mtime}`);
-    assert.equal((mode ?? 0) & 0o777, 0o600);
-    assert.equal(await Deno.readTextFile(path), "content");
-  }));
+test("fileTouchKind sets the modification time and keeps content and permissions", async (directory) => {
+  const path = `${directory}/old`;
+  await Deno.writeTextFile(path, "content", { mode: 0o600 });
+  await Deno.utime(path, LONG_AGO, LONG_AGO);
+  const beforeMs = Date.now();
+  await touch(path);
+  const { mtime, mode } = await Deno.stat(path);
+  assert.ok(mtime !== null && mtime.getTime() >= beforeMs - 10, `${mtime}`);
+  assert.equal((mode ?? 0) & 0o777, 0o600);
+  assert.equal(await Deno.readTextFile(path), "content");
+});
 
 Deno.test("fileTouchKind rejects permanent failures with the reason", async (t) => {
   await inDirectory(async (directory) => {
@@ -67,16 +68,14 @@ Deno.test("fileTouchKind rejects permanent failures with the reason", async (t) 
   });
 });
 
-Deno.test("fileTouchKind rejects what a user without privileges may not write", async () => {
-  await inDirectory(async (directory) => {
-    await Deno.chmod(directory, 0o755);
-    await Deno.mkdir(`${directory}/mine`);
-    await Deno.chmod(`${directory}/mine`, 0o555);
-    await writeOld(`${directory}/closed`, { content: "", mode: 0o444 });
-    for (const path of [`${directory}/mine/new`, `${directory}/closed`]) {
-      assert.deepEqual(await touchUnprivileged(path), refusal(path, "permission denied"));
-    }
-  });
+test("fileTouchKind rejects what a user without privileges may not write", async (directory) => {
+  await Deno.chmod(directory, 0o755);
+  await Deno.mkdir(`${directory}/mine`);
+  await Deno.chmod(`${directory}/mine`, 0o555);
+  await writeOld(`${directory}/closed`, { content: "", mode: 0o444 });
+  for (const path of [`${directory}/mine/new`, `${directory}/closed`]) {
+    assert.deepEqual(await touchUnprivileged(path), refusal(path, "permission denied"));
+  }
 });
 
 testWith("root")(

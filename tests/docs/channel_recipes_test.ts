@@ -8,6 +8,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import assert from "node:assert/strict";
 import { type ArrivedRequest, type JsonSchema, type Provider, PROVIDERS } from "./providers.ts";
 import { runChild, testWith, tool } from "../../testing/tools.ts";
+import { provided } from "../support/concurrent_tests.ts";
 
 /** Every channel of the recipes by its name, as it is written there: `"slack": { … }`. */
 const CHANNEL_RECIPES: ReadonlyMap<string, string> = new Map(
@@ -194,27 +195,26 @@ function recipe(name: string): string {
   return text;
 }
 
-testWith("gammu-smsd-inject")(
+provided(withHarness, testWith("gammu-smsd-inject"))(
   "docs/recipes: gammu queues a message for each problem and recovery",
-  () =>
-    withHarness(async (harness) => {
-      const { directory } = harness;
-      const outbox = `${directory}/outbox/`;
-      await Deno.mkdir(outbox);
-      const config = `${directory}/smsdrc`;
-      await Deno.writeTextFile(
-        config,
-        `[gammu]\ndevice = /dev/null\nconnection = at\n[smsd]\nservice = files\noutboxpath = ${outbox}\n`,
-      );
-      const local = recipe("modem").replace("gammu-smsd-inject", `${tool("gammu-smsd-inject")} -c ${config}`);
-      await writeHostileConfig(harness, { modem: local });
-      await runTwice(harness);
-      const files = [...Deno.readDirSync(outbox)].map(({ name }) => name).filter((name) =>
-        name.startsWith("OUT")
-      );
-      assert.equal(files.length, 2 * NAMES.length);
-      assert.ok(files.every((name) => name.includes("+41790000001")));
-    }),
+  async (harness) => {
+    const { directory } = harness;
+    const outbox = `${directory}/outbox/`;
+    await Deno.mkdir(outbox);
+    const config = `${directory}/smsdrc`;
+    await Deno.writeTextFile(
+      config,
+      `[gammu]\ndevice = /dev/null\nconnection = at\n[smsd]\nservice = files\noutboxpath = ${outbox}\n`,
+    );
+    const local = recipe("modem").replace("gammu-smsd-inject", `${tool("gammu-smsd-inject")} -c ${config}`);
+    await writeHostileConfig(harness, { modem: local });
+    await runTwice(harness);
+    const files = [...Deno.readDirSync(outbox)].map(({ name }) => name).filter((name) =>
+      name.startsWith("OUT")
+    );
+    assert.equal(files.length, 2 * NAMES.length);
+    assert.ok(files.every((name) => name.includes("+41790000001")));
+  },
 );
 
 Deno.test("docs/recipes: signal-cli is started with each problem and recovery as one argument", () =>
@@ -243,30 +243,29 @@ interface Issue {
   state: string;
 }
 
-testWith("curl", "jq")(
+provided(withHarness, testWith("curl", "jq"))(
   "docs/recipes: the script opens an issue on GitHub, comments on it and closes it",
-  () =>
-    withHarness(async (harness) => {
-      const issues: Issue[] = [];
-      await using server = startIssues(issues);
-      const [script] = readPage("docs/recipes/tickets.md").blocks.filter(({ language }) => language === "sh");
-      const local = script?.text.replace("https://api.github.com", `http://127.0.0.1:${server.port}`) ?? "";
-      const path = `${harness.directory}/github_issue.sh`;
-      await Deno.writeTextFile(path, local, { mode: 0o755 });
-      assert.equal((await runChild(tool("sh"), ["-n", path])).code, 0);
-      await writeHostileConfig(harness, { github_script: recipe("github_script") });
-      const titles = NAMES.map((name) => `monitor: ${name}`);
-      await runTwice(harness, async () => {
-        await Promise.resolve();
-        assert.deepEqual(issues.map(({ title }) => title).sort(), titles);
-        assert.ok(issues.every(({ state, comments }) => state === "open" && comments.length === 0));
-      });
+  async (harness) => {
+    const issues: Issue[] = [];
+    await using server = startIssues(issues);
+    const [script] = readPage("docs/recipes/tickets.md").blocks.filter(({ language }) => language === "sh");
+    const local = script?.text.replace("https://api.github.com", `http://127.0.0.1:${server.port}`) ?? "";
+    const path = `${harness.directory}/github_issue.sh`;
+    await Deno.writeTextFile(path, local, { mode: 0o755 });
+    assert.equal((await runChild(tool("sh"), ["-n", path])).code, 0);
+    await writeHostileConfig(harness, { github_script: recipe("github_script") });
+    const titles = NAMES.map((name) => `monitor: ${name}`);
+    await runTwice(harness, async () => {
+      await Promise.resolve();
       assert.deepEqual(issues.map(({ title }) => title).sort(), titles);
-      assert.ok(issues.every(({ state, comments }) => state === "closed" && comments.length === 1));
-      // Each line is code, in which GitHub finds no mentions.
-      const texts = issues.flatMap(({ body, comments }) => [body, ...comments]);
-      for (const line of texts.flatMap((text) => text.split(/\r\n|\r|\n/))) assert.match(line, /^ {4}/);
-    }),
+      assert.ok(issues.every(({ state, comments }) => state === "open" && comments.length === 0));
+    });
+    assert.deepEqual(issues.map(({ title }) => title).sort(), titles);
+    assert.ok(issues.every(({ state, comments }) => state === "closed" && comments.length === 1));
+    // Each line is code, in which GitHub finds no mentions.
+    const texts = issues.flatMap(({ body, comments }) => [body, ...comments]);
+    for (const line of texts.flatMap((text) => text.split(/\r\n|\r|\n/))) assert.match(line, /^ {4}/);
+  },
 );
 
 /** The four requests: https://docs.github.com/en/rest/issues, 2026-11-23. */

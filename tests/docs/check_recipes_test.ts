@@ -6,6 +6,9 @@ import assert from "node:assert/strict";
 import { type Harness, withHarness } from "../life/program.ts";
 import { parsePage, readPage } from "./pages.ts";
 import { runChild, startChild, testWith, tool } from "../../testing/tools.ts";
+import { provided } from "../support/concurrent_tests.ts";
+
+const testWWithHarness = provided(withHarness, Deno.test);
 
 /** A check as it is written in a config. */
 interface WrittenCheck {
@@ -251,8 +254,9 @@ const RECIPES: readonly Recipe[] = [{
   ],
 }];
 
-Deno.test("docs/recipes: the checks with other programs have the conditions of what these print", () =>
-  withHarness(async (harness) => {
+testWWithHarness(
+  "docs/recipes: the checks with other programs have the conditions of what these print",
+  async (harness) => {
     const { directory } = harness;
     const checks: Record<string, WrittenCheck> = {};
     const expected: Record<string, string | RegExp> = {};
@@ -277,46 +281,46 @@ Deno.test("docs/recipes: the checks with other programs have the conditions of w
       }
     }
     compare(await runChecks(harness, checks), expected);
-  }));
+  },
+);
 
-Deno.test("docs/recipes: a Prometheus query is critical unless its result is 1", () =>
-  withHarness(async (harness) => {
-    // The responses of Prometheus 2.42 to instant queries, whose values are texts.
-    const responses: Readonly<
-      Record<string, readonly [body: string, status: number, expected: string | RegExp]>
-    > = {
-      well: [vector('{"metric":{},"value":[1795738879.1,"1"]}'), 200, "ok: status is 200"],
-      down: [vector('{"metric":{},"value":[1795738879.1,"0"]}'), 200, /^critical: .*is "0", expected "1"/],
-      missing: [vector(""), 200, /^critical: .* finds nothing, expected "1"$/],
-      wrong: [
-        '{"status":"error","errorType":"bad_data","error":"parse error"}',
-        400,
-        /^critical: status is 400/,
-      ],
-      html: ["<html>starting</html>", 200, /^critical: /],
-    };
-    await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, (request) => {
-      const { pathname, searchParams } = new URL(request.url);
-      const [, name = "", ...path] = pathname.split("/");
-      assert.deepEqual(path, ["api", "v1", "query"]);
-      assert.ok(["min(up)", "max(node_load1)<bool 8"].includes(searchParams.get("query") ?? ""));
-      const [body, status] = responses[name] ?? ["", 404];
-      return new Response(body, { status, headers: { "content-type": "application/json" } });
-    });
-    const written = checksOf("infrastructure", "How do I check the result of a Prometheus query?");
-    const checks: Record<string, WrittenCheck> = {};
-    const expected: Record<string, string | RegExp> = {};
-    for (const [check, text] of Object.entries(written)) {
-      for (const [name, [, , outcome]] of Object.entries(responses)) {
-        const origin = `http://127.0.0.1:${server.addr.port}/${name}`;
-        checks[`${check}_${name}`] = JSON.parse(
-          JSON.stringify(text).replace("http://localhost:9090", origin),
-        );
-        expected[`${check}_${name}`] = outcome;
-      }
+testWWithHarness("docs/recipes: a Prometheus query is critical unless its result is 1", async (harness) => {
+  // The responses of Prometheus 2.42 to instant queries, whose values are texts.
+  const responses: Readonly<
+    Record<string, readonly [body: string, status: number, expected: string | RegExp]>
+  > = {
+    well: [vector('{"metric":{},"value":[1795738879.1,"1"]}'), 200, "ok: status is 200"],
+    down: [vector('{"metric":{},"value":[1795738879.1,"0"]}'), 200, /^critical: .*is "0", expected "1"/],
+    missing: [vector(""), 200, /^critical: .* finds nothing, expected "1"$/],
+    wrong: [
+      '{"status":"error","errorType":"bad_data","error":"parse error"}',
+      400,
+      /^critical: status is 400/,
+    ],
+    html: ["<html>starting</html>", 200, /^critical: /],
+  };
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, (request) => {
+    const { pathname, searchParams } = new URL(request.url);
+    const [, name = "", ...path] = pathname.split("/");
+    assert.deepEqual(path, ["api", "v1", "query"]);
+    assert.ok(["min(up)", "max(node_load1)<bool 8"].includes(searchParams.get("query") ?? ""));
+    const [body, status] = responses[name] ?? ["", 404];
+    return new Response(body, { status, headers: { "content-type": "application/json" } });
+  });
+  const written = checksOf("infrastructure", "How do I check the result of a Prometheus query?");
+  const checks: Record<string, WrittenCheck> = {};
+  const expected: Record<string, string | RegExp> = {};
+  for (const [check, text] of Object.entries(written)) {
+    for (const [name, [, , outcome]] of Object.entries(responses)) {
+      const origin = `http://127.0.0.1:${server.addr.port}/${name}`;
+      checks[`${check}_${name}`] = JSON.parse(
+        JSON.stringify(text).replace("http://localhost:9090", origin),
+      );
+      expected[`${check}_${name}`] = outcome;
     }
-    compare(await runChecks(harness, checks), expected);
-  }));
+  }
+  compare(await runChecks(harness, checks), expected);
+});
 
 const vector = (result: string): string =>
   `{"status":"success","data":{"resultType":"vector","result":[${result}]}}`;
@@ -342,8 +346,9 @@ const RAID: Readonly<Record<string, readonly [mdstat: string, expected: RegExp]>
   missing: [mdstat(""), /^critical: /],
 };
 
-Deno.test("docs/recipes: a RAID without a failed disk is ok, and a timer that ran lately", () =>
-  withHarness(async (harness) => {
+testWWithHarness(
+  "docs/recipes: a RAID without a failed disk is ok, and a timer that ran lately",
+  async (harness) => {
     const { directory } = harness;
     const checks: Record<string, WrittenCheck> = {};
     const expected: Record<string, string | RegExp> = {};
@@ -378,7 +383,8 @@ Deno.test("docs/recipes: a RAID without a failed disk is ok, and a timer that ra
     }
     assert.equal(Object.keys(expected).length, 5 + 8 + 3);
     compare(await runChecks(harness, checks), expected);
-  }));
+  },
+);
 
 /** In the form of systemd 252. */
 const systemctl = (active: string, sub: string, result: string): string =>
@@ -413,106 +419,103 @@ function locally(
   return { kind, parameters: { ...local, environment } };
 }
 
-testWith("restic")(
+provided(withHarness, testWith("restic"))(
   "docs/recipes: the last snapshot of restic, and its repository",
-  () =>
-    withHarness(async (harness) => {
-      const { directory } = harness;
-      await Deno.writeTextFile(`${directory}/password`, "swordfish");
-      const environment = {
-        RESTIC_REPOSITORY: `${directory}/repository`,
-        RESTIC_PASSWORD_FILE: `${directory}/password`,
-        RESTIC_CACHE_DIR: `${directory}/cache`,
-      };
-      const restic = async (...args: readonly string[]): Promise<void> => {
-        const { success, stderr } = await runChild(tool("restic"), args, { env: environment });
-        assert.ok(success, stderr);
-      };
-      const last = recipe("backups", "How do I check the last snapshot of restic?");
-      const checks = {
-        last: locally(last, environment, ["/srv", directory]),
-        other: locally(last, environment),
-        wrong: locally(last, { ...environment, RESTIC_PASSWORD_FILE: "/dev/null" }, ["/srv", directory]),
-        verified: locally(recipe("backups", "How do I verify a repository?"), environment),
-      };
-      await restic("init");
-      assert.equal((await runChecks(harness, checks)).get("last"), "critical: no snapshot");
-      await restic("backup", "--exclude", "repository", directory);
-      const results = await runChecks(harness, checks);
-      assert.equal(results.get("last"), "ok: last snapshot 0 hours ago");
-      assert.equal(results.get("other"), "critical: no snapshot");
-      assert.match(results.get("wrong") ?? "", /^critical: Fatal: .*password/);
-      assert.match(results.get("verified") ?? "", /^ok: /);
-    }),
+  async (harness) => {
+    const { directory } = harness;
+    await Deno.writeTextFile(`${directory}/password`, "swordfish");
+    const environment = {
+      RESTIC_REPOSITORY: `${directory}/repository`,
+      RESTIC_PASSWORD_FILE: `${directory}/password`,
+      RESTIC_CACHE_DIR: `${directory}/cache`,
+    };
+    const restic = async (...args: readonly string[]): Promise<void> => {
+      const { success, stderr } = await runChild(tool("restic"), args, { env: environment });
+      assert.ok(success, stderr);
+    };
+    const last = recipe("backups", "How do I check the last snapshot of restic?");
+    const checks = {
+      last: locally(last, environment, ["/srv", directory]),
+      other: locally(last, environment),
+      wrong: locally(last, { ...environment, RESTIC_PASSWORD_FILE: "/dev/null" }, ["/srv", directory]),
+      verified: locally(recipe("backups", "How do I verify a repository?"), environment),
+    };
+    await restic("init");
+    assert.equal((await runChecks(harness, checks)).get("last"), "critical: no snapshot");
+    await restic("backup", "--exclude", "repository", directory);
+    const results = await runChecks(harness, checks);
+    assert.equal(results.get("last"), "ok: last snapshot 0 hours ago");
+    assert.equal(results.get("other"), "critical: no snapshot");
+    assert.match(results.get("wrong") ?? "", /^critical: Fatal: .*password/);
+    assert.match(results.get("verified") ?? "", /^ok: /);
+  },
 );
 
-testWith("borg")(
+provided(withHarness, testWith("borg"))(
   "docs/recipes: the last archive of Borg, in any time zone",
-  () =>
-    withHarness(async (harness) => {
-      const { directory } = harness;
-      await Deno.writeTextFile(`${directory}/passphrase`, "swordfish");
-      const environment = {
-        BORG_REPO: `${directory}/repository`,
-        BORG_PASSCOMMAND: `cat ${directory}/passphrase`,
-        BORG_BASE_DIR: directory,
-        TZ: "Pacific/Auckland",
-      };
-      const borg = async (...args: readonly string[]): Promise<void> => {
-        const { success, stderr } = await runChild(tool("borg"), args, { env: environment });
-        assert.ok(success, stderr);
-      };
-      const last = recipe("backups", "How do I check the last archive of Borg?");
-      const checks = {
-        last: locally(last, environment),
-        wrong: locally(last, { ...environment, BORG_PASSCOMMAND: "echo wrong" }),
-      };
-      await borg("init", "--encryption=repokey");
-      assert.equal((await runChecks(harness, checks)).get("last"), "critical: no archive");
-      await borg("create", "::one", `${directory}/passphrase`);
-      const results = await runChecks(harness, checks);
-      assert.equal(results.get("last"), "ok: last archive 0 hours ago");
-      assert.match(results.get("wrong") ?? "", /^critical: passphrase supplied in .* is incorrect/);
-    }),
+  async (harness) => {
+    const { directory } = harness;
+    await Deno.writeTextFile(`${directory}/passphrase`, "swordfish");
+    const environment = {
+      BORG_REPO: `${directory}/repository`,
+      BORG_PASSCOMMAND: `cat ${directory}/passphrase`,
+      BORG_BASE_DIR: directory,
+      TZ: "Pacific/Auckland",
+    };
+    const borg = async (...args: readonly string[]): Promise<void> => {
+      const { success, stderr } = await runChild(tool("borg"), args, { env: environment });
+      assert.ok(success, stderr);
+    };
+    const last = recipe("backups", "How do I check the last archive of Borg?");
+    const checks = {
+      last: locally(last, environment),
+      wrong: locally(last, { ...environment, BORG_PASSCOMMAND: "echo wrong" }),
+    };
+    await borg("init", "--encryption=repokey");
+    assert.equal((await runChecks(harness, checks)).get("last"), "critical: no archive");
+    await borg("create", "::one", `${directory}/passphrase`);
+    const results = await runChecks(harness, checks);
+    assert.equal(results.get("last"), "ok: last archive 0 hours ago");
+    assert.match(results.get("wrong") ?? "", /^critical: passphrase supplied in .* is incorrect/);
+  },
 );
 
-testWith("check_snmp", "snmpd", "snmpget")(
+provided(withHarness, testWith("check_snmp", "snmpd", "snmpget"))(
   "docs/recipes: a port of a device by SNMP",
-  () =>
-    withHarness(async (harness) => {
-      const { directory } = harness;
-      const port = freePort();
-      await Deno.writeTextFile(`${directory}/snmpd.conf`, "rocommunity public 127.0.0.1\n");
-      const args = ["-f", "-Lo", "-C", "-c", `${directory}/snmpd.conf`, "-p", `${directory}/pid`];
-      const child = startChild(tool("snmpd"), [...args, `udp:127.0.0.1:${port}`], {
-        stdout: "piped",
-        stderr: "null",
-        env: { SNMP_PERSISTENT_DIR: directory },
-      });
-      try {
-        const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-        for (let text = ""; !text.includes("NET-SNMP version");) {
-          const { value, done } = await reader.read();
-          assert.ok(!done, text);
-          text += value;
-        }
-        const written = recipe("infrastructure", "How do I check a device by SNMP?");
-        const host = ["switch.example.org", `127.0.0.1","-p","${port}`] as const;
-        const check = locally(written, {}, host);
-        const results = await runChecks(harness, {
-          up: check,
-          down: locally(check, {}, ["1:1", "2:2"]),
-          another: locally(check, {}, ["2.2.1.8.1", "2.2.1.8.99999"]),
-        });
-        assert.match(results.get("up") ?? "", /^ok: SNMP OK - 1/);
-        assert.match(results.get("down") ?? "", /^critical: SNMP CRITICAL - \*1\*/);
-        assert.match(results.get("another") ?? "", /^unknown: No valid data returned/);
-        await reader.cancel();
-      } finally {
-        child.kill("SIGTERM");
-        await child.status;
+  async (harness) => {
+    const { directory } = harness;
+    const port = freePort();
+    await Deno.writeTextFile(`${directory}/snmpd.conf`, "rocommunity public 127.0.0.1\n");
+    const args = ["-f", "-Lo", "-C", "-c", `${directory}/snmpd.conf`, "-p", `${directory}/pid`];
+    const child = startChild(tool("snmpd"), [...args, `udp:127.0.0.1:${port}`], {
+      stdout: "piped",
+      stderr: "null",
+      env: { SNMP_PERSISTENT_DIR: directory },
+    });
+    try {
+      const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+      for (let text = ""; !text.includes("NET-SNMP version");) {
+        const { value, done } = await reader.read();
+        assert.ok(!done, text);
+        text += value;
       }
-    }),
+      const written = recipe("infrastructure", "How do I check a device by SNMP?");
+      const host = ["switch.example.org", `127.0.0.1","-p","${port}`] as const;
+      const check = locally(written, {}, host);
+      const results = await runChecks(harness, {
+        up: check,
+        down: locally(check, {}, ["1:1", "2:2"]),
+        another: locally(check, {}, ["2.2.1.8.1", "2.2.1.8.99999"]),
+      });
+      assert.match(results.get("up") ?? "", /^ok: SNMP OK - 1/);
+      assert.match(results.get("down") ?? "", /^critical: SNMP CRITICAL - \*1\*/);
+      assert.match(results.get("another") ?? "", /^unknown: No valid data returned/);
+      await reader.cancel();
+    } finally {
+      child.kill("SIGTERM");
+      await child.status;
+    }
+  },
 );
 
 /** A port of TCP that nothing uses; that of UDP is free as well, unless another server has just got it. */

@@ -140,6 +140,7 @@ const TABLES: Readonly<Record<string, string>> = {
     waits as long as the receiver requests | a | 2, woke, asked to wait | a | backing_off 3600
     backs off if no delay is requested | a | 2, woke, asked to wait briefly | a | backing_off 7.5
     sends a rejected batch singly | a b c | 2, woke, rejected, delivered, rejected, delivered | a b c / a / b / c | rejected 300
+    sends it so after a repetition that did not arrive | a b | 2, woke, lost, 7.5, woke, rejected, 300, woke | a b / a b / a b | sending
     sends a batch that may have arrived as it was | a b | 2, woke, rejected in part, 300, woke | a b / a b | sending
     stops at the first rejected | a b c | 2, woke, rejected, rejected | a b c / a | rejected 300
     begins with the least tried | a b | 2, woke, rejected, rejected, 300, woke, rejected, delivered, delivered | a b / a / a b / b / a | idle
@@ -223,6 +224,8 @@ Deno.test("nextBatch() leaves out what follows a notification of the same check 
   };
   const next = nextBatch(queued, { ...newRound(0), tried: new Set(["a0"]) }, options);
   assert.deepEqual(next?.map(({ id }) => id), ["b2"]);
+  const sealed = nextBatch(notifications("a a:1! b"), newRound(0), options);
+  assert.deepEqual(sealed?.map(({ id }) => id), ["a0", "b2"], "nor what may have arrived in another message");
 });
 
 Deno.test("nextBatch() makes one message of a common cause, whether or not the channel batches", () => {

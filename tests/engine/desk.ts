@@ -1,9 +1,7 @@
 /** An engine with a fake clock and a store in memory, for tests that provide the results. */
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
-import type { StoreFailure } from "../../src/domain/store.ts";
 import type { QueuedNotification } from "../../src/domain/outbox.ts";
-import type { System } from "../../src/domain/system.ts";
 import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import type { DeliveryEvent } from "../../src/engine/queue_state.ts";
 import type { NotifyingConfig } from "../../src/engine/configured_channels.ts";
@@ -31,58 +29,47 @@ export interface Desk {
   /** The files that were touched: nothing else happens to them. */
   readonly touched: string[];
   readonly events: DeliveryEvent[];
-  /** The failures of the store that the repository reported. */
-  readonly troubles: (StoreFailure | null)[];
   /** Records a check result as the scheduler does, and returns its notifications. */
   record(check: Check, condition: Condition): readonly QueuedNotification[];
   /** The same, and sends them. */
   observe(check: Check, condition: Condition): Promise<void>;
-  /** Decides again without a result, as the scheduler does after a reload, and sends its notifications. */
-  review(check: Check): Promise<void>;
   /** Tries each row once. */
   drain(): Promise<void>;
 }
 
 interface DeskOptions {
-  readonly clock?: FakeClock;
   readonly store?: FaultyStore;
-  readonly notifies?: boolean;
-  /** Parts of the system. @default those of one in memory */
-  readonly system?: Partial<System>;
   /** Called before a file is touched. */
   readonly touch?: (path: string) => Promise<void> | void;
   readonly member?: SharedSenderOptions["member"];
-  /** @default 0 */
-  readonly batchingMs?: number;
   /** Replaces a damaged store. @default none */
   readonly fresh?: FaultyStore;
 }
 
 /** Opens a desk for some checks. */
 export async function openDesk(checks: readonly Check[], options: DeskOptions = {}): Promise<Desk> {
-  const { clock = createFakeClock(START), store = await openFaultyStore(), notifies = true } = options;
+  const { store = await openFaultyStore() } = options;
+  const clock = createFakeClock(START);
   const lines: string[] = [];
   const events: DeliveryEvent[] = [];
-  const troubles: (StoreFailure | null)[] = [];
   const touched: string[] = [];
   const memory = createMemorySystem();
   const touch = async (path: string): Promise<void> => {
     await options.touch?.(path);
     touched.push(path);
   };
-  const files = { ...memory.files, touch };
-  const system = { ...memory, files, clock, random: () => 0.5, ...options.system };
+  const system = { ...memory, files: { ...memory.files, touch }, clock, random: () => 0.5 };
   const repository = await openStateRepository({
     store,
-    onFailure: (error) => void troubles.push(error?.failure ?? null),
+    onFailure: () => {},
     reopen: (error) => options.fresh === undefined ? Promise.reject(error) : Promise.resolve(options.fresh),
   });
   const sending = {
     system,
     repository,
     kept: await store.outbox(),
-    notifies,
-    batchingMs: options.batchingMs ?? 0,
+    notifies: true,
+    batchingMs: 0,
     writeLine: (line: string) => void lines.push(line),
     onEvent: (event: DeliveryEvent) => void events.push(event),
     onBug: (error: unknown) => {
@@ -116,27 +103,8 @@ export async function openDesk(checks: readonly Check[], options: DeskOptions = 
     await repository.flush();
     sender.send(queued);
   };
-  const review = async (check: Check): Promise<void> => {
-    const entry = engine.review(check, clock.wallMs());
-    await repository.flush();
-    engine.send(entry);
-  };
   const drain = (): Promise<void> => sender.drain(clock.wallMs() + HOUR);
-  return {
-    clock,
-    store,
-    repository,
-    engine,
-    sender,
-    lines,
-    touched,
-    events,
-    troubles,
-    record,
-    observe,
-    review,
-    drain,
-  };
+  return { clock, store, repository, engine, sender, lines, touched, events, record, observe, drain };
 }
 
 /** The config of some checks. */

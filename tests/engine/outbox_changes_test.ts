@@ -56,12 +56,13 @@ const CHANNEL: Channel = { kind: "file_touch", key: "one", parameters: { path: "
 function queueForBoth(
   notification: Notification,
   channel = CHANNEL,
+  isPending = false,
 ): readonly (readonly [string, Notification])[] {
   return queueFor(notification, {
     channels: [channel, { ...channel, key: "two" }, channel],
     nameOf: ({ key }) => key,
     before: "ok",
-    lastNotifiedOf: () => ({ conditions: ["critical"], isPending: false }),
+    lastNotifiedOf: () => ({ conditions: ["critical"], isPending }),
     isLeftOut: () => false,
     textMaxOf: ({ key }) => key === "one" ? { output: 3, detail: 0 } : { output: 2000, detail: 10 },
     sequence: 7,
@@ -76,6 +77,15 @@ Deno.test("queueFor() keeps no more of texts than a channel sends, once for iden
     ["one 7", "oo…", ""],
     ["two 8", long.output, "ddddddddd…"],
   ]);
+});
+
+Deno.test("queueFor() queues a reminder unless one is pending, and a recovery whatever the hours are", () => {
+  const reminder = notificationOf("web", { event: "reminder", condition: "critical" });
+  assert.equal(queueForBoth(reminder).length, 2);
+  assert.equal(queueForBoth(reminder, CHANNEL, true).length, 0);
+  const closed = { ...CHANNEL, hours: [{ fromMinute: 0, toMinute: 60, timeZone: "UTC" }] };
+  assert.equal(queueForBoth(reminder, closed).length, 0);
+  assert.equal(queueForBoth(notificationOf("web", { event: "recovery", condition: "ok" }), closed).length, 2);
 });
 
 Deno.test("queueFor() names no dependents in a recovery, even if the check is not ok", () => {

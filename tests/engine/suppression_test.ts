@@ -130,9 +130,12 @@ Deno.test("silencesOf() returns silences from begin to end, and ends one until o
       false,
     ],
     "its problem after the longest time": [OF_WEB_UNTIL_OK, NOW - 9, NOW + 5, false],
+    "one of all checks": [{ ...OF_WEB, check: null }, null, NOW, true],
+    "one of a tag that it has": [{ ...OF_WEB, check: null, tag: "front" }, null, NOW, true],
+    "one of another tag": [{ ...OF_WEB, check: null, tag: "back" }, null, NOW, false],
   };
   await testRows(t, rows, ([silence, problemBeganAtMs, nowMs, isSilenced]) => {
-    const check = { name: "web", tags: [], problemBeganAtMs };
+    const check = { name: "web", tags: ["front"], problemBeganAtMs };
     assert.equal(silencesOf(check, [silence], { kind: "silence", nowMs }).length, isSilenced ? 1 : 0);
   });
 });

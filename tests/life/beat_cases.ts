@@ -2,13 +2,14 @@
 import { requiresTools } from "../../testing/tools.ts";
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
-import { concurrentTests } from "../support/concurrent_tests.ts";
+import { concurrentTests, provided } from "../support/concurrent_tests.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
 import { until } from "./in_time.ts";
 import { type Harness, withHarness } from "./program.ts";
 
 const test = concurrentTests("monitor beat");
 const testInAll = concurrentTests("monitor beat: more", requiresTools("time"));
+const testInAllWithJob = provided(withJob, testInAll);
 
 const JOB = { kind: "job", parameters: { expected_every: "1 day", duration_max: "1 hour" } };
 
@@ -96,34 +97,29 @@ testInAll("monitor beat: a command runs as it would without", (add) => {
   }
 });
 
-testInAll(
+testInAllWithJob(
   "monitor beat: the last lines of output are kept, and not the command line",
-  () =>
-    withJob(async (harness) => {
-      await harness.run(shell("seq 100; printf '10%%\\r100%%\\nno line end'; exit 1 # swordfish"));
-      const [, output, detail] = await verdict(harness);
-      assert.match(output, /: no line end$/);
-      assert.deepEqual(detail.split("\n"), [
-        ...[...Array(9).keys()].map((index) => String(index + 92)),
-        "100%",
-        "",
-      ]);
-      assert.ok(!Deno.readTextFileSync(`${harness.directory}/kept.sqlite`).includes("swordfish"));
-    }),
+  async (harness) => {
+    await harness.run(shell("seq 100; printf '10%%\\r100%%\\nno line end'; exit 1 # swordfish"));
+    const [, output, detail] = await verdict(harness);
+    assert.match(output, /: no line end$/);
+    assert.deepEqual(detail.split("\n"), [
+      ...[...Array(9).keys()].map((index) => String(index + 92)),
+      "100%",
+      "",
+    ]);
+    assert.ok(!Deno.readTextFileSync(`${harness.directory}/kept.sqlite`).includes("swordfish"));
+  },
 );
 
-testInAll(
-  "monitor beat: bytes pass as they are, with and without a line end",
-  () =>
-    withJob(async (harness) => {
-      const bytes = new Uint8Array(300_000).map((_byte, index) => (index * 131 + (index >> 8) * 89) % 256);
-      Deno.writeFileSync(`${harness.directory}/bytes`, bytes);
-      const { code } = await harness.run(beat("cat", "bytes"), { shell: 'exec "$@" > copy' });
-      assert.equal(code, 0);
-      assert.deepEqual(Deno.readFileSync(`${harness.directory}/copy`), bytes);
-      assert.equal((await verdict(harness))[0], "ok");
-    }),
-);
+testInAllWithJob("monitor beat: bytes pass as they are, with and without a line end", async (harness) => {
+  const bytes = new Uint8Array(300_000).map((_byte, index) => (index * 131 + (index >> 8) * 89) % 256);
+  Deno.writeFileSync(`${harness.directory}/bytes`, bytes);
+  const { code } = await harness.run(beat("cat", "bytes"), { shell: 'exec "$@" > copy' });
+  assert.equal(code, 0);
+  assert.deepEqual(Deno.readFileSync(`${harness.directory}/copy`), bytes);
+  assert.equal((await verdict(harness))[0], "ok");
+});
 
 testInAll("monitor beat: nothing of monitor's keeps a command from running", (add) => {
   const rows: Readonly<Record<string, readonly [prepare: (harness: Harness) => void, stderr: RegExp]>> = {
@@ -172,26 +168,25 @@ testInAll("monitor beat: nothing of monitor's keeps a command from running", (ad
   }
 });
 
-testInAll(
+testInAllWithJob(
   "monitor beat: the command runs, and its run is kept, in a directory whose name is not UTF-8",
-  () =>
-    withJob(async (harness) => {
-      const [name, ...rest] = shell("echo ran; exit 5");
-      const args = [name ?? "", "-c", `${harness.directory}/monitor.json`, ...rest];
-      const end = await harness.run(args, {
-        shell: 'odd=$(printf "a\\377b"); mkdir "$odd"; cd "$odd"; exec "$@"',
-      });
-      assert.deepEqual(end, { code: 5, stdout: "ran\n", stderr: "" });
-      assert.deepEqual(runsIn(harness).map(({ end }) => end?.["exitCode"]), [5]);
-      const relative = await harness.run(["beat", "-c", "../monitor.json", ...rest], {
-        shell: 'cd "$(printf "a\\377b")"; exec "$@"',
-      });
-      assert.deepEqual([relative.code, relative.stdout], [5, "ran\n"]);
-      assert.match(
-        relative.stderr,
-        /cannot find the working directory: .*\nmonitor: hint: write absolute paths\n/,
-      );
-    }),
+  async (harness) => {
+    const [name, ...rest] = shell("echo ran; exit 5");
+    const args = [name ?? "", "-c", `${harness.directory}/monitor.json`, ...rest];
+    const end = await harness.run(args, {
+      shell: 'odd=$(printf "a\\377b"); mkdir "$odd"; cd "$odd"; exec "$@"',
+    });
+    assert.deepEqual(end, { code: 5, stdout: "ran\n", stderr: "" });
+    assert.deepEqual(runsIn(harness).map(({ end }) => end?.["exitCode"]), [5]);
+    const relative = await harness.run(["beat", "-c", "../monitor.json", ...rest], {
+      shell: 'cd "$(printf "a\\377b")"; exec "$@"',
+    });
+    assert.deepEqual([relative.code, relative.stdout], [5, "ran\n"]);
+    assert.match(
+      relative.stderr,
+      /cannot find the working directory: .*\nmonitor: hint: write absolute paths\n/,
+    );
+  },
 );
 
 testInAll(
@@ -213,28 +208,27 @@ testInAll(
   },
 );
 
-testInAll(
+testInAllWithJob(
   "monitor beat: while others write, the command runs, and its start and its end are kept afterward",
-  () =>
-    withJob(async (harness) => {
-      assert.equal((await harness.run(["beat", "backup"])).code, 0);
-      using lock = new DatabaseSync(`${harness.directory}/kept.sqlite`);
-      lock.exec("PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE");
-      const program = harness.start(
-        shell("echo ready; while [ ! -e go ]; do sleep 0.02; done; echo gone; exit 3"),
-      );
-      await program.stdout.next("ready");
-      assert.equal(runsIn(harness).length, 1);
-      lock.exec("ROLLBACK");
-      await until("the start", () => runsIn(harness).length === 2);
-      lock.exec("BEGIN IMMEDIATE");
-      Deno.writeTextFileSync(`${harness.directory}/go`, "");
-      await program.stdout.next("gone");
-      assert.equal(runsIn(harness).at(-1)?.end, null);
-      lock.exec("ROLLBACK");
-      const { code, stderr } = await program.end();
-      assert.deepEqual([code, stderr, runsIn(harness).at(-1)?.end?.["exitCode"]], [3, "", 3]);
-    }),
+  async (harness) => {
+    assert.equal((await harness.run(["beat", "backup"])).code, 0);
+    using lock = new DatabaseSync(`${harness.directory}/kept.sqlite`);
+    lock.exec("PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE");
+    const program = harness.start(
+      shell("echo ready; while [ ! -e go ]; do sleep 0.02; done; echo gone; exit 3"),
+    );
+    await program.stdout.next("ready");
+    assert.equal(runsIn(harness).length, 1);
+    lock.exec("ROLLBACK");
+    await until("the start", () => runsIn(harness).length === 2);
+    lock.exec("BEGIN IMMEDIATE");
+    Deno.writeTextFileSync(`${harness.directory}/go`, "");
+    await program.stdout.next("gone");
+    assert.equal(runsIn(harness).at(-1)?.end, null);
+    lock.exec("ROLLBACK");
+    const { code, stderr } = await program.end();
+    assert.deepEqual([code, stderr, runsIn(harness).at(-1)?.end?.["exitCode"]], [3, "", 3]);
+  },
 );
 
 test("monitor beat: signals reach the command, whose end counts", (add) => {
@@ -287,27 +281,19 @@ test("monitor beat: what a command leaves behind holds nothing up", (add) => {
     }), requiresTools("time"));
 });
 
-testInAll(
-  "monitor beat: a reader that goes ends the command as it would without",
-  () =>
-    withJob(async (harness) => {
-      const { stdout } = await harness.run(beat("yes"), { shell: '"$@" | head -n 1' });
-      assert.equal(stdout, "y\n");
-      assert.match((await verdict(harness))[1], /^failed .* terminated by SIGPIPE/);
-    }),
-);
+testInAllWithJob("monitor beat: a reader that goes ends the command as it would without", async (harness) => {
+  const { stdout } = await harness.run(beat("yes"), { shell: '"$@" | head -n 1' });
+  assert.equal(stdout, "y\n");
+  assert.match((await verdict(harness))[1], /^failed .* terminated by SIGPIPE/);
+});
 
-testInAll(
-  "monitor beat: a full disk behind its output costs the output alone",
-  () =>
-    withJob(async (harness) => {
-      const { code } = await harness.run(shell("seq 100000; echo end; exit 6"), {
-        shell: '"$@" > /dev/full',
-      });
-      assert.equal(code, 6);
-      assert.match((await verdict(harness))[1], /with exit code 6 after \d+ s: end$/);
-    }),
-);
+testInAllWithJob("monitor beat: a full disk behind its output costs the output alone", async (harness) => {
+  const { code } = await harness.run(shell("seq 100000; echo end; exit 6"), {
+    shell: '"$@" > /dev/full',
+  });
+  assert.equal(code, 6);
+  assert.match((await verdict(harness))[1], /with exit code 6 after \d+ s: end$/);
+});
 
 testInAll("monitor beat: a flood passes at once and takes no memory", () => {
   const megabytes = shortOrFull(64, 1024);

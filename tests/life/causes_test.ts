@@ -4,6 +4,7 @@ import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { startChild, testWith, tool } from "../../testing/tools.ts";
 import { collectLines } from "./lines.ts";
 import { withHarness } from "./program.ts";
+import { provided } from "../support/concurrent_tests.ts";
 
 const NGINX = `
 user root;
@@ -124,76 +125,74 @@ const FAULTS: readonly Fault[] = [
   },
 ];
 
-testWith("namespaces", "ip", "nginx", "dnsmasq", "time")(
+provided(withHarness, testWith("namespaces", "ip", "nginx", "dnsmasq", "time"))(
   "monitor check: each fault of a host, link, resolver, certificate or disk is one message that names it",
-  () =>
-    withHarness(async (harness) => {
-      const { directory } = harness;
-      const authority = createAuthority();
-      const hosts = Object.keys(NAMES);
-      const write = (name: string, text: string): void =>
-        Deno.writeTextFileSync(`${directory}/${name}`, text);
-      const certificates = {
-        net1: createCertificate({ authority, hosts }),
-        valid: createCertificate({ authority, hosts }),
-        expired: createCertificate({ authority, hosts, fromDay: -3, toDay: -2 }),
-      };
-      for (const [name, { cert, key }] of Object.entries({ ...certificates, net2: certificates.valid })) {
-        write(`${name}.pem`, cert + key);
+  async (harness) => {
+    const { directory } = harness;
+    const authority = createAuthority();
+    const hosts = Object.keys(NAMES);
+    const write = (name: string, text: string): void => Deno.writeTextFileSync(`${directory}/${name}`, text);
+    const certificates = {
+      net1: createCertificate({ authority, hosts }),
+      valid: createCertificate({ authority, hosts }),
+      expired: createCertificate({ authority, hosts, fromDay: -3, toDay: -2 }),
+    };
+    for (const [name, { cert, key }] of Object.entries({ ...certificates, net2: certificates.valid })) {
+      write(`${name}.pem`, cert + key);
+    }
+    write("ca.crt", authority.cert);
+    write("nginx.conf", NGINX);
+    write("resolv.conf", "nameserver 10.9.3.53\noptions timeout:1 attempts:1\n");
+    write(
+      "dnsmasq.conf",
+      [
+        "no-resolv",
+        "no-hosts",
+        ...Object.entries(NAMES).map(([name, address]) => `address=/${name}/${address}`),
+      ]
+        .join("\n"),
+    );
+    harness.writeScript("send.sh", 'printf "%s\\n" "$MONITOR_EVENT $MONITOR_HEADLINE" >> messages');
+    harness.writeConfig(CHECKS, {
+      state: "state.sqlite",
+      defaults: {
+        threshold: 2,
+        schedule: { regular_interval: 5, attentive_interval: 3 },
+        notifications: ["chat"],
+      },
+      channels: { chat: { kind: "command", common_causes: true, parameters: { path: "./send.sh" } } },
+    });
+    const laboratory = await openLaboratory(directory);
+    try {
+      const shell = `exec ${tool("nsenter")} ${laboratory.options} --wd=${directory} -- "$@"`;
+      const first = await harness.run(["check", "--once", "--retry-for", "2m"], { shell });
+      assert.equal(first.code, 0, first.stdout + first.stderr);
+      const program = harness.start(["check"], { shell });
+      await program.stdout.next(" started: ");
+      for (const { name, begin, end, cause, checks } of FAULTS) {
+        await laboratory.run(begin);
+        const problem = await laboratory.messages.next(/./);
+        assert.match(problem, cause, `${name}: ${problem}`);
+        const count = checks.length;
+        assert.match(problem, new RegExp(`^problem ${count} checks `), `${name}: ${problem}`);
+        await laboratory.run(end);
+        const recovery = await laboratory.messages.next(/./);
+        assert.match(
+          recovery,
+          new RegExp(`^recovery ${count} checks are .* again: `),
+          `${name}: ${recovery}`,
+        );
       }
-      write("ca.crt", authority.cert);
-      write("nginx.conf", NGINX);
-      write("resolv.conf", "nameserver 10.9.3.53\noptions timeout:1 attempts:1\n");
-      write(
-        "dnsmasq.conf",
-        [
-          "no-resolv",
-          "no-hosts",
-          ...Object.entries(NAMES).map(([name, address]) => `address=/${name}/${address}`),
-        ]
-          .join("\n"),
-      );
-      harness.writeScript("send.sh", 'printf "%s\\n" "$MONITOR_EVENT $MONITOR_HEADLINE" >> messages');
-      harness.writeConfig(CHECKS, {
-        state: "state.sqlite",
-        defaults: {
-          threshold: 2,
-          schedule: { regular_interval: 5, attentive_interval: 3 },
-          notifications: ["chat"],
-        },
-        channels: { chat: { kind: "command", common_causes: true, parameters: { path: "./send.sh" } } },
-      });
-      const laboratory = await openLaboratory(directory);
-      try {
-        const shell = `exec ${tool("nsenter")} ${laboratory.options} --wd=${directory} -- "$@"`;
-        const first = await harness.run(["check", "--once", "--retry-for", "2m"], { shell });
-        assert.equal(first.code, 0, first.stdout + first.stderr);
-        const program = harness.start(["check"], { shell });
-        await program.stdout.next(" started: ");
-        for (const { name, begin, end, cause, checks } of FAULTS) {
-          await laboratory.run(begin);
-          const problem = await laboratory.messages.next(/./);
-          assert.match(problem, cause, `${name}: ${problem}`);
-          const count = checks.length;
-          assert.match(problem, new RegExp(`^problem ${count} checks `), `${name}: ${problem}`);
-          await laboratory.run(end);
-          const recovery = await laboratory.messages.next(/./);
-          assert.match(
-            recovery,
-            new RegExp(`^recovery ${count} checks are .* again: `),
-            `${name}: ${recovery}`,
-          );
-        }
-        program.signal("SIGTERM");
-        assert.equal((await program.end()).code, 0);
-        await laboratory.run("echo end >> messages");
-        assert.equal(await laboratory.messages.next(/./), "end", "no further message");
-      } catch (error) {
-        throw new Error(`messages:\n${laboratory.messages.text()}`, { cause: error });
-      } finally {
-        await laboratory.close();
-      }
-    }),
+      program.signal("SIGTERM");
+      assert.equal((await program.end()).code, 0);
+      await laboratory.run("echo end >> messages");
+      assert.equal(await laboratory.messages.next(/./), "end", "no further message");
+    } catch (error) {
+      throw new Error(`messages:\n${laboratory.messages.text()}`, { cause: error });
+    } finally {
+      await laboratory.close();
+    }
+  },
 );
 
 /** Starts the machines; returns how to enter their namespaces, to change them, and the messages that arrive. */

@@ -1,12 +1,12 @@
 /** The files in `examples/ci/`: each is parsed as its system does, and its commands are run. */
 import assert from "node:assert/strict";
-import { concurrentTests } from "../support/concurrent_tests.ts";
+import { concurrentTests, provided } from "../support/concurrent_tests.ts";
 import { parse } from "yaml";
 import { parseText } from "../../src/config/syntax.ts";
 import { type ChildEnd, runChild, tool } from "../../testing/tools.ts";
 import { type Harness, withHarness } from "./program.ts";
 
-const test = concurrentTests("examples/ci");
+const test = provided(withHarness, concurrentTests("examples/ci"));
 
 function readExample(name: string): string {
   return Deno.readTextFileSync(new URL(`../../examples/ci/${name}`, import.meta.url));
@@ -62,65 +62,63 @@ async function runAll(calls: readonly string[], harness: Harness): Promise<{ cod
 }
 
 for (const [name, readCommands] of Object.entries(COMMANDS)) {
-  test(`examples/ci/${name}: its calls validate, run and leave results, and fail where a check does`, () =>
-    withHarness(async (harness) => {
-      const calls = readCommands().filter((command) => command.startsWith("monitor "));
-      assert.deepStrictEqual(calls.map((call) => call.split(" ")[1]), ["validate", "rehearse", "check"]);
-      assert.doesNotMatch(calls.join(), /["'$`\\;|&<>*?]/, "the shell changes no word");
-      Deno.writeTextFileSync(
-        `${harness.directory}/night.scenario.jsonc`,
-        readExample("night.scenario.jsonc"),
-      );
-      for (const [condition, expected] of [["ok", 0], ["critical", 2]] as const) {
-        writeConfig(harness, condition);
-        const { code, stderr } = await runAll(calls, harness);
-        assert.strictEqual(code, expected, stderr);
-        const results = Deno.readTextFileSync(`${harness.directory}/monitor.xml`);
-        assert.match(results, expected === 0 ? /<testsuite .*failures="0"/ : /<testsuite .*failures="1"/);
-      }
-      writeConfig(harness, "ok", { threshold: 10 });
-      assert.strictEqual((await runAll(calls, harness)).code, 1, "a later message");
-      const rehearsed = Deno.readTextFileSync(`${harness.directory}/rehearsal.xml`);
-      assert.match(rehearsed, /<testsuite .*failures="1"[^]*night\.scenario\.jsonc/);
-      Deno.writeTextFileSync(`${harness.directory}/monitor.jsonc`, `{ "checks": {} }`);
-      assert.strictEqual((await runAll(calls, harness)).code, 78, "a config with mistakes");
-    }));
+  test(`examples/ci/${name}: its calls validate, run and leave results, and fail where a check does`, async (harness) => {
+    const calls = readCommands().filter((command) => command.startsWith("monitor "));
+    assert.deepStrictEqual(calls.map((call) => call.split(" ")[1]), ["validate", "rehearse", "check"]);
+    assert.doesNotMatch(calls.join(), /["'$`\\;|&<>*?]/, "the shell changes no word");
+    Deno.writeTextFileSync(
+      `${harness.directory}/night.scenario.jsonc`,
+      readExample("night.scenario.jsonc"),
+    );
+    for (const [condition, expected] of [["ok", 0], ["critical", 2]] as const) {
+      writeConfig(harness, condition);
+      const { code, stderr } = await runAll(calls, harness);
+      assert.strictEqual(code, expected, stderr);
+      const results = Deno.readTextFileSync(`${harness.directory}/monitor.xml`);
+      assert.match(results, expected === 0 ? /<testsuite .*failures="0"/ : /<testsuite .*failures="1"/);
+    }
+    writeConfig(harness, "ok", { threshold: 10 });
+    assert.strictEqual((await runAll(calls, harness)).code, 1, "a later message");
+    const rehearsed = Deno.readTextFileSync(`${harness.directory}/rehearsal.xml`);
+    assert.match(rehearsed, /<testsuite .*failures="1"[^]*night\.scenario\.jsonc/);
+    Deno.writeTextFileSync(`${harness.directory}/monitor.jsonc`, `{ "checks": {} }`);
+    assert.strictEqual((await runAll(calls, harness)).code, 78, "a config with mistakes");
+  });
 
-  test(`examples/ci/${name}: it compares the checksum before it unpacks, and unpacks what a release has`, () =>
-    withHarness(async (harness) => {
-      const commands = readCommands().join("\n");
-      const install = readCommands().filter((command) => /sha256sum|tar |mkdir /.test(command));
-      assert.match(commands, /curl .*"\$MONITOR_URL"[\s\S]*sha256sum --check --strict[\s\S]*tar --extract/);
-      await Deno.mkdir(`${harness.directory}/release/monitor-0.0.0-target`, { recursive: true });
-      await Deno.writeTextFile(`${harness.directory}/release/monitor-0.0.0-target/monitor`, "#!/bin/sh\n");
-      const archive = `${harness.directory}/monitor.tar.gz`;
-      const made = await runChild(tool("tar"), [
-        "--create",
-        "--gzip",
-        "--file",
-        archive,
-        "--directory",
-        `${harness.directory}/release`,
-        "monitor-0.0.0-target",
-      ]);
-      assert.ok(made.success);
-      const unpacked = install.map((command) =>
-        command.replaceAll("/tmp/monitor.tar.gz", archive).replace(
-          "/usr/local/bin",
-          `${harness.directory}/monitor`,
-        )
-      );
-      Deno.mkdirSync(`${harness.directory}/monitor`, { recursive: true });
-      const shell = (sum: string): string =>
-        `set -e; MONITOR_SHA256=${sum}; ${unpacked.join("; ").replace("mkdir monitor", "true")}`;
-      const { code } = await runShell(shell("0".repeat(64)), harness);
-      assert.notStrictEqual(code, 0, "another archive");
-      const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", await Deno.readFile(archive)));
-      const sum = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-      const { code: end, stderr } = await runShell(shell(sum), harness);
-      assert.strictEqual(end, 0, stderr);
-      assert.ok((await Deno.stat(`${harness.directory}/monitor/monitor`)).isFile);
-    }));
+  test(`examples/ci/${name}: it compares the checksum before it unpacks, and unpacks what a release has`, async (harness) => {
+    const commands = readCommands().join("\n");
+    const install = readCommands().filter((command) => /sha256sum|tar |mkdir /.test(command));
+    assert.match(commands, /curl .*"\$MONITOR_URL"[\s\S]*sha256sum --check --strict[\s\S]*tar --extract/);
+    await Deno.mkdir(`${harness.directory}/release/monitor-0.0.0-target`, { recursive: true });
+    await Deno.writeTextFile(`${harness.directory}/release/monitor-0.0.0-target/monitor`, "#!/bin/sh\n");
+    const archive = `${harness.directory}/monitor.tar.gz`;
+    const made = await runChild(tool("tar"), [
+      "--create",
+      "--gzip",
+      "--file",
+      archive,
+      "--directory",
+      `${harness.directory}/release`,
+      "monitor-0.0.0-target",
+    ]);
+    assert.ok(made.success);
+    const unpacked = install.map((command) =>
+      command.replaceAll("/tmp/monitor.tar.gz", archive).replace(
+        "/usr/local/bin",
+        `${harness.directory}/monitor`,
+      )
+    );
+    Deno.mkdirSync(`${harness.directory}/monitor`, { recursive: true });
+    const shell = (sum: string): string =>
+      `set -e; MONITOR_SHA256=${sum}; ${unpacked.join("; ").replace("mkdir monitor", "true")}`;
+    const { code } = await runShell(shell("0".repeat(64)), harness);
+    assert.notStrictEqual(code, 0, "another archive");
+    const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", await Deno.readFile(archive)));
+    const sum = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    const { code: end, stderr } = await runShell(shell(sum), harness);
+    assert.strictEqual(end, 0, stderr);
+    assert.ok((await Deno.stat(`${harness.directory}/monitor/monitor`)).isFile);
+  });
 }
 
 function runShell(script: string, { directory }: Harness): Promise<ChildEnd> {

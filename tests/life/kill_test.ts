@@ -5,6 +5,7 @@ import type { Event } from "./lines.ts";
 import { type Harness, type Program, withHarness } from "./program.ts";
 import { campaign, testRandom } from "../../testing/seed.ts";
 import { testWith } from "../../testing/tools.ts";
+import { provided } from "../support/concurrent_tests.ts";
 
 const random = testRandom("kills of the program");
 
@@ -20,29 +21,28 @@ const START_MS = 400;
 /** While it runs, every check turns each time that so many more results were printed. */
 const TURN_AFTER_RESULTS = 30;
 
-testWith("time")(
+provided(withHarness, testWith("time"))(
   "monitor check: no notified change is lost or stored twice, whenever it is killed",
-  () =>
-    withHarness(async (harness) => {
-      const parameters = { path: "./turned", condition_on_missing: "critical" };
-      const checks = CHECKS.map((name) => [name, { kind: "file_timestamp", parameters }]);
-      harness.writeConfig(Object.fromEntries(checks), { state: "kept.sqlite" });
-      const path = `${harness.directory}/turned`;
-      let turns = 0;
-      const turn = (): void => turns++ % 2 === 0 ? Deno.writeTextFileSync(path, "") : Deno.removeSync(path);
-      const notified: string[] = [];
-      // A kill may come before anything was sent, so there are more rounds until enough was.
-      for (let round = 0; round < ROUNDS || notified.length < ROUNDS && round < 10 * ROUNDS; round++) {
-        turn();
-        const program = harness.start(["check", "--format", "ndjson"]);
-        const wanted = 1 + Math.floor(RESULTS_MAX * (round % ROUNDS + random.next()) / ROUNDS);
-        notified.push(...await runAndKill(program, turn, round % 4 === 3 ? 0 : wanted));
-        assertKept(harness, notified, `round ${round}`);
-      }
-      assert.ok(notified.length >= ROUNDS, `only ${notified.length} changes were sent before the kills`);
-      // The next run continues from the stored state.
-      assert.notEqual((await harness.runHere(["check", "--once"])).code, 74);
-    }),
+  async (harness) => {
+    const parameters = { path: "./turned", condition_on_missing: "critical" };
+    const checks = CHECKS.map((name) => [name, { kind: "file_timestamp", parameters }]);
+    harness.writeConfig(Object.fromEntries(checks), { state: "kept.sqlite" });
+    const path = `${harness.directory}/turned`;
+    let turns = 0;
+    const turn = (): void => turns++ % 2 === 0 ? Deno.writeTextFileSync(path, "") : Deno.removeSync(path);
+    const notified: string[] = [];
+    // A kill may come before anything was sent, so there are more rounds until enough was.
+    for (let round = 0; round < ROUNDS || notified.length < ROUNDS && round < 10 * ROUNDS; round++) {
+      turn();
+      const program = harness.start(["check", "--format", "ndjson"]);
+      const wanted = 1 + Math.floor(RESULTS_MAX * (round % ROUNDS + random.next()) / ROUNDS);
+      notified.push(...await runAndKill(program, turn, round % 4 === 3 ? 0 : wanted));
+      assertKept(harness, notified, `round ${round}`);
+    }
+    assert.ok(notified.length >= ROUNDS, `only ${notified.length} changes were sent before the kills`);
+    // The next run continues from the stored state.
+    assert.notEqual((await harness.runHere(["check", "--once"])).code, 74);
+  },
 );
 
 /** Kills the program after so many results, or while it starts; returns the changes that it notified. */

@@ -1,12 +1,13 @@
 /** Missing requirements of the config on a machine affect only the checks and channels that have them. */
 import assert from "node:assert/strict";
-import { concurrentTests } from "../support/concurrent_tests.ts";
+import { concurrentTests, provided } from "../support/concurrent_tests.ts";
 import type { Event } from "./lines.ts";
 import { withHarness } from "./program.ts";
 import { startHook } from "./receivers.ts";
 import { type Target, withTarget } from "./target.ts";
 
 const test = concurrentTests("monitor: missing parts of the machine");
+const testWithHarness = provided(withHarness, test);
 
 const OK = { kind: "test", parameters: { condition: "ok" } };
 const BAD = { kind: "test", parameters: { condition: "critical" } };
@@ -95,8 +96,9 @@ test("monitor check --once: a check that lacks something is unknown with the rea
     })
   ));
 
-test("monitor check: a service without a secret starts, and uses the secret that appears at a reload", () =>
-  withHarness(async (harness) => {
+testWithHarness(
+  "monitor check: a service without a secret starts, and uses the secret that appears at a reload",
+  async (harness) => {
     harness.writeScript("api.sh", 'echo "got $TOKEN"');
     harness.writeConfig({ good: OK, api: script("./api.sh", { TOKEN: "${file:token}" }) });
     const reload = async (): Promise<void> => {
@@ -123,10 +125,12 @@ test("monitor check: a service without a secret starts, and uses the secret that
     const { code, stdout, stderr } = await program.end();
     assert.equal(code, 0);
     assert.doesNotMatch(stdout + stderr, /the token of the API/);
-  }));
+  },
+);
 
-test("monitor check --once: the notification of a channel that lacks its secret is pending until it is there", () =>
-  withHarness(async (harness) => {
+testWithHarness(
+  "monitor check --once: the notification of a channel that lacks its secret is pending until it is there",
+  async (harness) => {
     await using hook = startHook();
     const { target } = hook.channel["parameters"] as { target: string };
     const channel = { kind: "webhook", parameters: { target: "${file:hook}" } };
@@ -142,10 +146,12 @@ test("monitor check --once: the notification of a channel that lacks its secret 
     Deno.writeTextFileSync(`${harness.directory}/hook`, target);
     assert.equal((await harness.runHere(["check", "--once"])).stderr, "");
     assert.equal(hook.posts.length, 2);
-  }));
+  },
+);
 
-test("monitor check: what the config as a whole lacks is left out with a warning", () =>
-  withHarness(async (harness) => {
+testWithHarness(
+  "monitor check: what the config as a whole lacks is left out with a warning",
+  async (harness) => {
     harness.writeConfig({ bad: BAD }, {
       state: "kept.sqlite",
       heartbeat: { target: "http://127.0.0.1/${env:NO_SUCH}" },
@@ -167,27 +173,33 @@ test("monitor check: what the config as a whole lacks is left out with a warning
     }
     const { checks } = JSON.parse((await harness.runHere(["status", "--format", "json"])).stdout);
     assert.match(JSON.stringify(checks), /maint/);
-  }));
+  },
+);
 
-test("monitor check: without a kind, or a place for the state, nothing can run", () =>
-  withHarness(async (harness) => {
+testWithHarness(
+  "monitor check: without a kind, or a place for the state, nothing can run",
+  async (harness) => {
     harness.writeConfig({ bad: { ...BAD, kind: "${env:NO_SUCH}" } }, { state: "${file:no_such}" });
     const { code, stderr } = await harness.runHere(["check", "--once"]);
     assert.equal(code, 78);
     assert.match(stderr, /checks\.bad\.kind: the environment variable "NO_SUCH" is not set$/m);
     assert.match(stderr, /state: the file "no_such" cannot be read: file does not exist$/m);
-  }));
+  },
+);
 
-test("monitor permissions: refuses to list permissions while the machine lacks what the config names", () =>
-  withHarness(async (harness) => {
+testWithHarness(
+  "monitor permissions: refuses to list permissions while the machine lacks what the config names",
+  async (harness) => {
     harness.writeConfig({ api: script("no_such_command") });
     const { code, stdout, stderr } = await harness.runHere(["permissions"]);
     assert.deepEqual([code, stdout], [78, ""]);
     assert.match(stderr, /the command "no_such_command" is not in PATH/);
-  }));
+  },
+);
 
-test("monitor notify: a channel that lacks something is not delivered to, and the others are", () =>
-  withHarness(async (harness) => {
+testWithHarness(
+  "monitor notify: a channel that lacks something is not delivered to, and the others are",
+  async (harness) => {
     await using hook = startHook();
     const lacking = { kind: "command", parameters: { path: "no_such_command" } };
     harness.writeConfig({ bad: { ...BAD, notifications: [lacking, hook.channel] } });
@@ -195,4 +207,5 @@ test("monitor notify: a channel that lacks something is not delivered to, and th
     assert.equal(code, 69);
     assert.match(stdout, /not delivered: the command "no_such_command" is not in PATH/);
     assert.equal(hook.posts.length, 1);
-  }));
+  },
+);

@@ -3,7 +3,7 @@
  * of them fails. A test has the truth, since it is the target; the receiver logs the notifications.
  */
 import assert from "node:assert/strict";
-import { concurrentTests } from "../support/concurrent_tests.ts";
+import { concurrentTests, provided } from "../support/concurrent_tests.ts";
 import type { PostgresPlace } from "../../src/domain/stores.ts";
 import { PostgresClient } from "../../src/state/postgres/postgres_client.ts";
 import {
@@ -19,7 +19,8 @@ import type { Program } from "./program.ts";
 import "./several_machines_cases.ts";
 
 const postgres = sharedPostgres();
-const test = concurrentTests("members");
+const test = concurrentTests("members", POSTGRES);
+const testWithShared = provided(withShared, test);
 
 function withShared(
   use: (installation: Installation) => Promise<void>,
@@ -42,8 +43,9 @@ async function execute(place: PostgresPlace, ...statements: readonly string[]): 
   client.close();
 }
 
-test("members share the checks, and the others take over those of one that is killed", async () => {
-  await withShared(async ({ targets, names, start, turn, assertEachOnce }) => {
+testWithShared(
+  "members share the checks, and the others take over those of one that is killed",
+  async ({ targets, names, start, turn, assertEachOnce }) => {
     const [killed, ...others] = ["a", "b", "c"].map((name) => start(name)) as [Program, Program, Program];
     await turn(500);
     killed.signal("SIGKILL");
@@ -54,11 +56,12 @@ test("members share the checks, and the others take over those of one that is ki
     await others[0].stderr.next('member "a" left or died');
     await stop(...others);
     assertEachOnce();
-  });
-}, POSTGRES);
+  },
+);
 
-test("members have no control socket, and the commands name the member to go to", async () => {
-  await withShared(async ({ start, turn, run }) => {
+testWithShared(
+  "members have no control socket, and the commands name the member to go to",
+  async ({ start, turn, run }) => {
     const members = new Map(["a", "b"].map((name) => [name, start(name)]));
     await turn(500);
     const reload = await run("reload");
@@ -78,11 +81,12 @@ test("members have no control socket, and the commands name the member to go to"
     assert.equal(await ownerOf(), second);
     await stop(members.get(second) ?? assert.fail());
     assert.match((await run("reload")).stderr, /no monitor runs on this state/);
-  });
-}, POSTGRES);
+  },
+);
 
-test("a second monitor with the name of a member takes its place, which exits with 75", async () => {
-  await withShared(async ({ start, turn, assertEachOnce }) => {
+testWithShared(
+  "a second monitor with the name of a member takes its place, which exits with 75",
+  async ({ start, turn, assertEachOnce }) => {
     const older = start("a");
     await turn(500);
     const newer = start("a");
@@ -92,11 +96,12 @@ test("a second monitor with the name of a member takes its place, which exits wi
     await turn(200);
     await stop(newer);
     assertEachOnce();
-  });
-}, POSTGRES);
+  },
+);
 
-test("a member with another config than most runs nothing, until most have it", async () => {
-  await withShared(async ({ start, turn, writeConfig, assertEachOnce }) => {
+testWithShared(
+  "a member with another config than most runs nothing, until most have it",
+  async ({ start, turn, writeConfig, assertEachOnce }) => {
     const members = ["a", "b"].map((name) => start(name)) as [Program, Program];
     await turn(500);
     writeConfig({ defaults: { threshold: 2, schedule: { regular_interval: 1 } } });
@@ -109,8 +114,8 @@ test("a member with another config than most runs nothing, until most have it", 
     await turn(500);
     await stop(...members, other);
     assertEachOnce();
-  });
-}, POSTGRES);
+  },
+);
 
 test("members send their own notifications while the database is away, and write back", async () => {
   await using server = await startPostgres();
@@ -141,7 +146,7 @@ test("members send their own notifications while the database is away, and write
     const { stdout } = await run("history", names[0] ?? "");
     assert.equal(stdout.match(/(?:ok|pending) to critical/g)?.length, 2, stdout);
   }, server);
-}, POSTGRES);
+});
 
 test("a member that starts before its database runs all checks, sends alone, and joins later", async () => {
   await using server = await startPostgres();
@@ -165,7 +170,7 @@ test("a member that starts before its database runs all checks, sends alone, and
     await stop(early, other);
     assertEachOnce();
   }, server);
-}, POSTGRES);
+});
 
 test("a member that waits for its database exits with 74 if it may not use it", async () => {
   await using server = await startPostgres();
@@ -179,10 +184,11 @@ test("a member that waits for its database exits with 74 if it may not use it", 
     assert.equal(code, 74, stderr);
     assert.match(stderr, /^monitor: error: cannot open state .*: role "alice" may not log in; check "user"/m);
   }, server);
-}, POSTGRES);
+});
 
-test("calls by cron on several machines run each due check once, and one of them sends", async () => {
-  await withShared(async ({ targets, names, run, hook, writeConfig, assertEachOnce, expect }) => {
+testWithShared(
+  "calls by cron on several machines run each due check once, and one of them sends",
+  async ({ targets, names, run, hook, writeConfig, assertEachOnce, expect }) => {
     // However long the calls take, no check is due again.
     writeConfig({ defaults: { threshold: 1, schedule: { regular_interval: "1 hour" } } });
     names.forEach((name) => targets.statuses.set(name, 500));
@@ -196,11 +202,12 @@ test("calls by cron on several machines run each due check once, and one of them
     expect("problem");
     assertEachOnce();
     assert.ok(hook.posts.length <= 3);
-  });
-}, POSTGRES);
+  },
+);
 
-test("a single run leaves it to the members that run as services to send", async () => {
-  await withShared(async ({ start, run, turn, assertEachOnce }) => {
+testWithShared(
+  "a single run leaves it to the members that run as services to send",
+  async ({ start, run, turn, assertEachOnce }) => {
     const member = start("a");
     await turn(500);
     const { code } = await run("check", "--once");
@@ -208,11 +215,12 @@ test("a single run leaves it to the members that run as services to send", async
     await turn(200);
     await stop(member);
     assertEachOnce();
-  });
-}, POSTGRES);
+  },
+);
 
-test("monitor members shows who is live, has the active config, and runs what", async () => {
-  await withShared(async ({ names, start, run, turn, writeConfig }) => {
+testWithShared(
+  "monitor members shows who is live, has the active config, and runs what",
+  async ({ names, start, run, turn, writeConfig }) => {
     const killed = start("a");
     const live = start("b", ["--listen", "127.0.0.1:0"]);
     const [url = ""] = (await live.stderr.next("listening on http://")).match(/http:\S+?:\d+/) ?? [];
@@ -263,5 +271,5 @@ test("monitor members shows who is live, has the active config, and runs what", 
     ]]);
     await stop(live, other);
     assert.match((await run("members")).stdout, /^a {2}dead, last heartbeat .+ ago\n$/);
-  });
-}, POSTGRES);
+  },
+);

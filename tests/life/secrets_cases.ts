@@ -1,7 +1,7 @@
 /** Planted secrets are searched for in everything that the program leaves. */
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
-import { concurrentTests } from "../support/concurrent_tests.ts";
+import { concurrentTests, provided } from "../support/concurrent_tests.ts";
 import { requiresTools } from "../../testing/tools.ts";
 import { type Harness, withHarness } from "./program.ts";
 import { type EchoServer, startEchoServer, startMailbox } from "./receivers.ts";
@@ -9,7 +9,7 @@ import { campaign, testSeed } from "../../testing/seed.ts";
 import { HOSTILE_NAMES } from "../../testing/hostile_configs.ts";
 import { unsafeCodes } from "../cli/formats/hostile_records.ts";
 
-const test = concurrentTests("monitor: secrets");
+const test = provided(withHarness, concurrentTests("monitor: secrets"));
 const testInAll = concurrentTests("monitor: secrets: more", requiresTools("time"));
 
 const PASSWORD = "planted-mail-password-7f3a";
@@ -22,80 +22,79 @@ const SECRETS: readonly string[] = [PASSWORD, TOKEN, HOOK_QUERY, CHECK_QUERY, SC
 /** The variables with the secrets of the config; the program gets them, its scripts must not. */
 const ENVIRONMENT = { MAIL_PASSWORD: PASSWORD, HOOK_QUERY, CHECK_QUERY, SCRIPT_SECRET };
 
-test("monitor: no secret is in an output, a log, the state, a mail, a webhook, an error or another script's environment", () =>
-  withHarness(async (harness) => {
-    await using mailbox = await startMailbox(PASSWORD);
-    await using leaky = startEchoServer();
-    writeLeakyConfig(harness, leaky, mailbox.channel);
-    const texts = new Map<string, string>();
-    const run = async (command: string): Promise<void> => {
-      const { stdout, stderr } = await harness.runHere(command.split(" "), { environment: ENVIRONMENT });
-      texts.set(`stdout of ${command}`, stdout);
-      texts.set(`stderr of ${command}`, stderr);
-    };
-    const formats = ["json", "ndjson", "junit", "tap", "plugin"];
-    await run(`check --once${formats.map((format) => ` --output ${format}=shown.${format}`).join("")}`);
-    const job = await harness.run(["beat", "backup", "--", "./job"], { environment: ENVIRONMENT });
-    assert.equal(job.stdout, `job ${SCRIPT_SECRET}\n`, "a job runs as it would without");
-    texts.set("stderr of beat backup -- ./job", job.stderr);
-    const program = harness.start(["check", "--format", "ndjson", "--log-level", "debug"], {
-      environment: ENVIRONMENT,
-    });
-    for (const check of ["given", "web", "backup"]) {
-      await program.stdout.event("result", ({ name }) => name === check);
-    }
-    await program.stderr.next(/returned status 500/);
-    // The journal is merged into the state when the program has exited.
-    for (const end of ["", "-wal"]) {
-      const bytes = readBytes(`${harness.directory}/kept.sqlite${end}`);
-      texts.set(`the file kept.sqlite${end} of the running program`, bytes);
-    }
-    texts.set("the arguments of the program", readBytes(`/proc/${program.pid}/cmdline`));
-    harness.writeScript("given", 'echo "changed $GIVEN_SECRET"; exit 1');
-    program.signal("SIGHUP");
-    await program.stderr.next(/reload|read again|nothing changed/i);
-    program.signal("SIGTERM");
-    const { stdout, stderr } = await program.end();
-    texts.set("stdout of check", stdout);
-    texts.set("stderr of check", stderr);
-    mailbox.isUp = false;
-    const commands =
-      "status, status --format json, history given, explain, validate, notify, explain given web, permissions, " +
-      "permissions --check, report, report -o another.html, validate --shape a, check nothing, beat given, " +
-      "silence given --for 1h --reason why, check --once --due, check --once --state /dev/null/no/place, " +
-      "beat nothing, beat backup -- ./no/such/program, beat backup --state /dev/null/no/place -- true, " +
-      "beat backup --failed, check --once backup";
-    for (const command of commands.split(", ")) await run(command);
-    for (const [index, { subject, text }] of (await mailbox.read()).entries()) {
-      texts.set(`the mail "${subject}"`, `${subject}\n${text}\n${mailbox.raw[index]?.raw}`);
-    }
-    for (const [index, body] of leaky.bodies.entries()) texts.set(`the body of request ${index}`, body);
-    for (const name of filesLeftIn(harness)) {
-      texts.set(`the file ${name}`, readBytes(`${harness.directory}/${name}`));
-    }
+test("monitor: no secret is in an output, a log, the state, a mail, a webhook, an error or another script's environment", async (harness) => {
+  await using mailbox = await startMailbox(PASSWORD);
+  await using leaky = startEchoServer();
+  writeLeakyConfig(harness, leaky, mailbox.channel);
+  const texts = new Map<string, string>();
+  const run = async (command: string): Promise<void> => {
+    const { stdout, stderr } = await harness.runHere(command.split(" "), { environment: ENVIRONMENT });
+    texts.set(`stdout of ${command}`, stdout);
+    texts.set(`stderr of ${command}`, stderr);
+  };
+  const formats = ["json", "ndjson", "junit", "tap", "plugin"];
+  await run(`check --once${formats.map((format) => ` --output ${format}=shown.${format}`).join("")}`);
+  const job = await harness.run(["beat", "backup", "--", "./job"], { environment: ENVIRONMENT });
+  assert.equal(job.stdout, `job ${SCRIPT_SECRET}\n`, "a job runs as it would without");
+  texts.set("stderr of beat backup -- ./job", job.stderr);
+  const program = harness.start(["check", "--format", "ndjson", "--log-level", "debug"], {
+    environment: ENVIRONMENT,
+  });
+  for (const check of ["given", "web", "backup"]) {
+    await program.stdout.event("result", ({ name }) => name === check);
+  }
+  await program.stderr.next(/returned status 500/);
+  // The journal is merged into the state when the program has exited.
+  for (const end of ["", "-wal"]) {
+    const bytes = readBytes(`${harness.directory}/kept.sqlite${end}`);
+    texts.set(`the file kept.sqlite${end} of the running program`, bytes);
+  }
+  texts.set("the arguments of the program", readBytes(`/proc/${program.pid}/cmdline`));
+  harness.writeScript("given", 'echo "changed $GIVEN_SECRET"; exit 1');
+  program.signal("SIGHUP");
+  await program.stderr.next(/reload|read again|nothing changed/i);
+  program.signal("SIGTERM");
+  const { stdout, stderr } = await program.end();
+  texts.set("stdout of check", stdout);
+  texts.set("stderr of check", stderr);
+  mailbox.isUp = false;
+  const commands =
+    "status, status --format json, history given, explain, validate, notify, explain given web, permissions, " +
+    "permissions --check, report, report -o another.html, validate --shape a, check nothing, beat given, " +
+    "silence given --for 1h --reason why, check --once --due, check --once --state /dev/null/no/place, " +
+    "beat nothing, beat backup -- ./no/such/program, beat backup --state /dev/null/no/place -- true, " +
+    "beat backup --failed, check --once backup";
+  for (const command of commands.split(", ")) await run(command);
+  for (const [index, { subject, text }] of (await mailbox.read()).entries()) {
+    texts.set(`the mail "${subject}"`, `${subject}\n${text}\n${mailbox.raw[index]?.raw}`);
+  }
+  for (const [index, body] of leaky.bodies.entries()) texts.set(`the body of request ${index}`, body);
+  for (const name of filesLeftIn(harness)) {
+    texts.set(`the file ${name}`, readBytes(`${harness.directory}/${name}`));
+  }
 
-    assert.ok([...texts.keys()].some((name) => name.startsWith("the mail")), "a mail came");
-    const left = "kept.sqlite page.html another.html monitor.prom alive channel_environment shown.tap";
-    for (const name of left.split(" ")) assert.ok(texts.has(`the file ${name}`), `${name} was written`);
-    assert.match(texts.get("stdout of report") ?? "", /<!doctype html>/);
-    assert.match(texts.get("the file other_environment") ?? "", /MONITOR_CHECK=other/);
-    assert.match(texts.get("the file shown.json") ?? "", /\[secret\]/, "what leaked is hidden");
-    assert.match(texts.get("stdout of status --format json") ?? "", /with code 1: asked \[secret\]/);
-    for (const check of ["given", "backup"]) {
-      assert.ok(
-        leaky.bodies.some((body) => body.includes(`"check":"${check}"`) && body.includes("[secret]")),
-        `a webhook was told of ${check}, and not its secret`,
-      );
+  assert.ok([...texts.keys()].some((name) => name.startsWith("the mail")), "a mail came");
+  const left = "kept.sqlite page.html another.html monitor.prom alive channel_environment shown.tap";
+  for (const name of left.split(" ")) assert.ok(texts.has(`the file ${name}`), `${name} was written`);
+  assert.match(texts.get("stdout of report") ?? "", /<!doctype html>/);
+  assert.match(texts.get("the file other_environment") ?? "", /MONITOR_CHECK=other/);
+  assert.match(texts.get("the file shown.json") ?? "", /\[secret\]/, "what leaked is hidden");
+  assert.match(texts.get("stdout of status --format json") ?? "", /with code 1: asked \[secret\]/);
+  for (const check of ["given", "backup"]) {
+    assert.ok(
+      leaky.bodies.some((body) => body.includes(`"check":"${check}"`) && body.includes("[secret]")),
+      `a webhook was told of ${check}, and not its secret`,
+    );
+  }
+  for (const secret of [TOKEN, CHECK_QUERY]) {
+    assert.ok(leaky.heads.some((head) => head.includes(secret)), "the receiver was given its secret");
+  }
+  for (const [where, text] of texts) {
+    for (const secret of SECRETS) {
+      assert.ok(!text.includes(secret), `${where} has ${secret}:\n${excerpt(text, secret)}`);
     }
-    for (const secret of [TOKEN, CHECK_QUERY]) {
-      assert.ok(leaky.heads.some((head) => head.includes(secret)), "the receiver was given its secret");
-    }
-    for (const [where, text] of texts) {
-      for (const secret of SECRETS) {
-        assert.ok(!text.includes(secret), `${where} has ${secret}:\n${excerpt(text, secret)}`);
-      }
-    }
-  }));
+  }
+});
 
 testInAll("monitor: an error that nothing has caught ends it with 70 and tells no secret", (add) => {
   const preload = fileURLToPath(new URL("../fixtures/throw_secret.ts", import.meta.url));
@@ -206,7 +205,7 @@ function excerpt(text: string, secret: string): string {
 
 // Names, titles, tags and outputs that try to break out of their context, through the real program.
 
-const testHostile = concurrentTests("monitor: hostile texts");
+const testHostile = provided(withHarness, concurrentTests("monitor: hostile texts"));
 
 /** One is too long for the arguments of some commands below, and an empty one is no tag. */
 const SHORT: readonly string[] = HOSTILE_NAMES.filter((name) => name.length < 1000);
@@ -218,67 +217,59 @@ const TEXTS: readonly string[] = SHORT.filter((text, index) =>
   text === LINES || (index + testSeed()) % EVERY === 0
 );
 
-testHostile(
-  "monitor: no hostile text acts on a terminal, whatever the command",
-  () =>
-    withHarness(async (harness) => {
-      writeHostile(harness, TEXTS);
-      await harness.runHere(["check", "--once", "--state", "kept.sqlite"]);
-      const assertSafe = async (args: readonly string[]): Promise<void> => {
-        const { stdout, stderr } = await harness.runHere(args);
-        assert.deepEqual(unsafeCodes(stdout + stderr), [], JSON.stringify([args, stdout, stderr]));
-        assert.doesNotMatch(stderr, /this is a bug/, JSON.stringify(args));
-      };
-      await assertSafe(["status", "--state", "kept.sqlite"]);
-      const silence = ["silence", "--state", "kept.sqlite", "--for", "1h", "--reason", "\u001b[2J\n\u202e"];
-      await assertSafe([...silence, "--", LINES]);
-      const commands: readonly (readonly string[])[] = [
-        ["status", "--state", "kept.sqlite", "--format", "json"],
-        ["history", "--state", "kept.sqlite", "--", LINES],
-        ["explain"],
-        ["validate"],
-        ["permissions"],
-        ["check", "--once", "--state", "none", "--", "\u001b]0;owned\u0007"],
-        ["check", "--once", "--state", "none", "--", "\u202eno such check\u001b[2J"],
-        ["status", "--state", "kept.sqlite"],
-        ["validate", "--config", "no\u001b[2Jfile\n\u202e"],
-        ["validate", "--state\u001b[2J"],
-        ["no\u001b[2Jcommand\u202e"],
-        ["init", "in\u001b[2Jit.jsonc"],
-      ];
-      await Promise.all(commands.map(assertSafe));
-      writeHostile(harness, TEXTS, "1 second");
-      const program = harness.startHere(["check", "--state", "none", "--log-level", "debug"]);
-      await program.stdout.next((line) => line.includes("CRITICAL"));
-      program.signal("SIGHUP");
-      await program.stderr.next(/reload|nothing changed|read again/i);
-      program.signal("SIGTERM");
-      const { stdout, stderr } = await program.end();
-      assert.deepEqual(unsafeCodes(stdout + stderr), []);
-    }),
-);
+testHostile("monitor: no hostile text acts on a terminal, whatever the command", async (harness) => {
+  writeHostile(harness, TEXTS);
+  await harness.runHere(["check", "--once", "--state", "kept.sqlite"]);
+  const assertSafe = async (args: readonly string[]): Promise<void> => {
+    const { stdout, stderr } = await harness.runHere(args);
+    assert.deepEqual(unsafeCodes(stdout + stderr), [], JSON.stringify([args, stdout, stderr]));
+    assert.doesNotMatch(stderr, /this is a bug/, JSON.stringify(args));
+  };
+  await assertSafe(["status", "--state", "kept.sqlite"]);
+  const silence = ["silence", "--state", "kept.sqlite", "--for", "1h", "--reason", "\u001b[2J\n\u202e"];
+  await assertSafe([...silence, "--", LINES]);
+  const commands: readonly (readonly string[])[] = [
+    ["status", "--state", "kept.sqlite", "--format", "json"],
+    ["history", "--state", "kept.sqlite", "--", LINES],
+    ["explain"],
+    ["validate"],
+    ["permissions"],
+    ["check", "--once", "--state", "none", "--", "\u001b]0;owned\u0007"],
+    ["check", "--once", "--state", "none", "--", "\u202eno such check\u001b[2J"],
+    ["status", "--state", "kept.sqlite"],
+    ["validate", "--config", "no\u001b[2Jfile\n\u202e"],
+    ["validate", "--state\u001b[2J"],
+    ["no\u001b[2Jcommand\u202e"],
+    ["init", "in\u001b[2Jit.jsonc"],
+  ];
+  await Promise.all(commands.map(assertSafe));
+  writeHostile(harness, TEXTS, "1 second");
+  const program = harness.startHere(["check", "--state", "none", "--log-level", "debug"]);
+  await program.stdout.next((line) => line.includes("CRITICAL"));
+  program.signal("SIGHUP");
+  await program.stderr.next(/reload|nothing changed|read again/i);
+  program.signal("SIGTERM");
+  const { stdout, stderr } = await program.end();
+  assert.deepEqual(unsafeCodes(stdout + stderr), []);
+});
 
-testHostile(
-  "monitor validate: no hostile text in an error acts on a terminal",
-  () =>
-    withHarness(async (harness) => {
-      const checks = TEXTS.map((text, index) =>
-        [text, { kind: `${text}${index}`, [`x${text}`]: text, parameters: { [text]: text } }] as const
-      );
-      harness.writeConfig(Object.fromEntries(checks));
-      Deno.mkdirSync(`${harness.directory}/conf.d`);
-      Deno.writeTextFileSync(`${harness.directory}/conf.d/\u001b[2J\u202e\n.jsonc`, '{ "chekcs": {} }');
-      Deno.writeTextFileSync(
-        `${harness.directory}/files.json`,
-        '{ "defaults": {}, "include": "conf.d/*.jsonc" }',
-      );
-      for (const args of [["validate"], ["validate", "--config", "files.json"], ["check", "--once"]]) {
-        const { code, stdout, stderr } = await harness.runHere(args);
-        assert.equal(code, 78, stderr);
-        assert.deepEqual(unsafeCodes(stdout + stderr), [], JSON.stringify(stderr));
-      }
-    }),
-);
+testHostile("monitor validate: no hostile text in an error acts on a terminal", async (harness) => {
+  const checks = TEXTS.map((text, index) =>
+    [text, { kind: `${text}${index}`, [`x${text}`]: text, parameters: { [text]: text } }] as const
+  );
+  harness.writeConfig(Object.fromEntries(checks));
+  Deno.mkdirSync(`${harness.directory}/conf.d`);
+  Deno.writeTextFileSync(`${harness.directory}/conf.d/\u001b[2J\u202e\n.jsonc`, '{ "chekcs": {} }');
+  Deno.writeTextFileSync(
+    `${harness.directory}/files.json`,
+    '{ "defaults": {}, "include": "conf.d/*.jsonc" }',
+  );
+  for (const args of [["validate"], ["validate", "--config", "files.json"], ["check", "--once"]]) {
+    const { code, stdout, stderr } = await harness.runHere(args);
+    assert.equal(code, 78, stderr);
+    assert.deepEqual(unsafeCodes(stdout + stderr), [], JSON.stringify(stderr));
+  }
+});
 
 /** Writes checks whose names, titles, tags and outputs are the texts; each of them is critical. */
 function writeHostile(harness: Harness, texts: readonly string[], interval = "1 day"): void {

@@ -9,7 +9,7 @@ import { tempDirectory } from "../../testing/builders.ts";
 
 const SCRIPT = fileURLToPath(new URL("../../examples/several_machines/demo.sh", import.meta.url));
 
-const test = concurrentTests("members");
+const test = concurrentTests("members", POSTGRES);
 
 test(
   "demo.sh: nothing is lost when one of three monitors is killed, and nothing is left behind",
@@ -36,5 +36,4 @@ test(
     assert.match(stdout, /^Nothing is lost: each of 12 checks failed twice, .*$/m);
     assert.deepEqual([...Deno.readDirSync(directory)].map(({ name }) => name), []);
   },
-  POSTGRES,
 );

@@ -3,14 +3,15 @@ import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { parse, parseAllDocuments } from "yaml";
-import { concurrentTests } from "../support/concurrent_tests.ts";
+import { concurrentTests, provided } from "../support/concurrent_tests.ts";
 import { systemdAnalyze } from "../support/systemd_analyze.ts";
 import { requiresTools, runChild, tool } from "../../testing/tools.ts";
 import { monitorCommand } from "../../testing/source.ts";
 import { type Harness, withHarness } from "./program.ts";
 
 const test = concurrentTests("examples");
-const testInAll = concurrentTests("examples: more", requiresTools("time"));
+const testWithHarness = provided(withHarness, test);
+const testInAll = provided(withHarness, concurrentTests("examples: more", requiresTools("time")));
 
 const EXAMPLES = new URL("../../examples/", import.meta.url);
 const PROGRAM_PATH = "/usr/local/bin/monitor";
@@ -43,26 +44,21 @@ async function analyze(args: readonly string[]): Promise<{ readonly code: number
   return { code, text: stdout + stderr };
 }
 
-testInAll(
-  "examples/systemd: systemd-analyze finds nothing wrong with the units",
-  () =>
-    withHarness(async ({ directory }) => {
-      const names = ["monitor.service", "monitor-due.service", "monitor-due.timer"];
-      // It also searches for the commands, and a missing one is no error of a unit.
-      for (const name of names) {
-        const unit = readExample(`systemd/${name}`).replaceAll(PROGRAM_PATH, "/bin/true");
-        Deno.writeTextFileSync(`${directory}/${name}`, unit);
-      }
-      const { code, text } = await analyze([
-        "verify",
-        "--man=no",
-        ...names.map((name) => `${directory}/${name}`),
-      ]);
-      assert.equal(text, "");
-      assert.equal(code, 0);
-    }),
-  requiresTools("systemd-analyze"),
-);
+testInAll("examples/systemd: systemd-analyze finds nothing wrong with the units", async ({ directory }) => {
+  const names = ["monitor.service", "monitor-due.service", "monitor-due.timer"];
+  // It also searches for the commands, and a missing one is no error of a unit.
+  for (const name of names) {
+    const unit = readExample(`systemd/${name}`).replaceAll(PROGRAM_PATH, "/bin/true");
+    Deno.writeTextFileSync(`${directory}/${name}`, unit);
+  }
+  const { code, text } = await analyze([
+    "verify",
+    "--man=no",
+    ...names.map((name) => `${directory}/${name}`),
+  ]);
+  assert.equal(text, "");
+  assert.equal(code, 0);
+}, requiresTools("systemd-analyze"));
 
 test("examples/systemd: the sandbox of the services is as tight as it was", async () => {
   for (const name of ["monitor.service", "monitor-due.service"]) {
@@ -75,63 +71,62 @@ test("examples/systemd: the sandbox of the services is as tight as it was", asyn
 
 testInAll(
   "examples/systemd/monitor.service: its commands start, reload and stop the program",
-  () =>
-    withHarness(async (harness) => {
-      const settings = settingsOf(readExample("systemd/monitor.service"));
-      const [start = ""] = settings.get("ExecStart") ?? [];
-      harness.writeConfig({ bad: BAD });
-      const program = harness.start([], {
-        shell: `exec ${commandHere(start, harness)}`,
-        environment: { STATE_DIRECTORY: `${harness.directory}/state` },
-      });
-      await program.stdout.next(`state in ${harness.directory}/state/`);
-      await program.stdout.next("bad has a warning: rather warm");
+  async (harness) => {
+    const settings = settingsOf(readExample("systemd/monitor.service"));
+    const [start = ""] = settings.get("ExecStart") ?? [];
+    harness.writeConfig({ bad: BAD });
+    const program = harness.start([], {
+      shell: `exec ${commandHere(start, harness)}`,
+      environment: { STATE_DIRECTORY: `${harness.directory}/state` },
+    });
+    await program.stdout.next(`state in ${harness.directory}/state/`);
+    await program.stdout.next("bad has a warning: rather warm");
 
-      const reload = async (): Promise<readonly number[]> => {
-        const codes: number[] = [];
-        for (const command of settings.get("ExecReload") ?? []) {
-          const shell = commandHere(command, harness).replace("$MAINPID", String(program.pid));
-          codes.push((await harness.start([], { shell }).end()).code);
-          // systemd goes no further than the first command that fails.
-          if (codes.at(-1) !== 0) break;
-        }
-        return codes;
-      };
-      harness.writeConfig({ bad: BAD, other: BAD });
-      assert.deepEqual(await reload(), [0, 0]);
-      await program.stderr.next("config reloaded: 2 checks, 1 added");
-      harness.writeConfig({ bad: { kind: "tset" } });
-      assert.deepEqual(await reload(), [78]);
-      program.signal("SIGTERM");
-      const { code, stderr } = await program.end();
-      assert.equal(code, 0);
-      assert.doesNotMatch(stderr, /error/, "the mistake did not reach the running program");
-      // Longer than running checks may take to finish and to be ended.
-      assert.ok(Number(settings.get("TimeoutStopSec")?.[0]) >= 15);
-    }),
+    const reload = async (): Promise<readonly number[]> => {
+      const codes: number[] = [];
+      for (const command of settings.get("ExecReload") ?? []) {
+        const shell = commandHere(command, harness).replace("$MAINPID", String(program.pid));
+        codes.push((await harness.start([], { shell }).end()).code);
+        // systemd goes no further than the first command that fails.
+        if (codes.at(-1) !== 0) break;
+      }
+      return codes;
+    };
+    harness.writeConfig({ bad: BAD, other: BAD });
+    assert.deepEqual(await reload(), [0, 0]);
+    await program.stderr.next("config reloaded: 2 checks, 1 added");
+    harness.writeConfig({ bad: { kind: "tset" } });
+    assert.deepEqual(await reload(), [78]);
+    program.signal("SIGTERM");
+    const { code, stderr } = await program.end();
+    assert.equal(code, 0);
+    assert.doesNotMatch(stderr, /error/, "the mistake did not reach the running program");
+    // Longer than running checks may take to finish and to be ended.
+    assert.ok(Number(settings.get("TimeoutStopSec")?.[0]) >= 15);
+  },
   requiresTools("kill"),
 );
 
 testInAll(
   "examples/systemd/monitor-due.service: what a call sees is no failure of the unit",
-  () =>
-    withHarness(async (harness) => {
-      const settings = settingsOf(readExample("systemd/monitor-due.service"));
-      harness.writeConfig({ bad: BAD });
-      const [start = ""] = settings.get("ExecStart") ?? [];
-      const { code, stdout, stderr } = await harness.start([], {
-        shell: `exec ${commandHere(start, harness)}`,
-        environment: { STATE_DIRECTORY: `${harness.directory}/state` },
-      }).end();
-      assert.equal(code, 1);
-      assert.deepEqual(settings.get("SuccessExitStatus"), ["1 2 3"]);
-      assert.match(stdout, /bad has a warning: rather warm/);
-      assert.equal(stderr, "");
-    }),
+  async (harness) => {
+    const settings = settingsOf(readExample("systemd/monitor-due.service"));
+    harness.writeConfig({ bad: BAD });
+    const [start = ""] = settings.get("ExecStart") ?? [];
+    const { code, stdout, stderr } = await harness.start([], {
+      shell: `exec ${commandHere(start, harness)}`,
+      environment: { STATE_DIRECTORY: `${harness.directory}/state` },
+    }).end();
+    assert.equal(code, 1);
+    assert.deepEqual(settings.get("SuccessExitStatus"), ["1 2 3"]);
+    assert.match(stdout, /bad has a warning: rather warm/);
+    assert.equal(stderr, "");
+  },
 );
 
-test("examples/cron/monitor: its line has the form of /etc/cron.d, and sh runs its command", () =>
-  withHarness(async (harness) => {
+testWithHarness(
+  "examples/cron/monitor: its line has the form of /etc/cron.d, and sh runs its command",
+  async (harness) => {
     const lines = readExample("cron/monitor").split("\n").filter((line) => !/^#|^$|^\w+=/.test(line));
     assert.equal(lines.length, 1);
     const [, schedule, user, command = ""] = /^((?:\S+ ){5})(\S+) (.+)$/.exec(lines[0] ?? "") ?? [];
@@ -150,32 +145,29 @@ test("examples/cron/monitor: its line has the form of /etc/cron.d, and sh runs i
     assert.equal(first.stderr, "");
     const second = await harness.start([], call).end();
     assert.deepEqual(second, { code: 1, stdout: "", stderr: "" }, "nothing to do, nothing to mail");
-  }));
-
-testInAll(
-  "examples/container/Containerfile: its command is one that the program takes",
-  () =>
-    withHarness(async (harness) => {
-      const text = readExample("container/Containerfile").replaceAll("\\\n", " ");
-      const command = JSON.parse(/^CMD (\[.*\])$/m.exec(text)?.[1] ?? "[]") as string[];
-      const environment = Object.fromEntries(
-        [...text.matchAll(/^ENV (.*)$/gm)].flatMap(([, pairs = ""]) => pairs.split(" "))
-          .map((pair) => pair.split("=", 2) as [string, string]),
-      );
-      assert.equal(command[0], PROGRAM_PATH);
-      assert.equal(environment["MONITOR_CONFIG"], CONFIG_PATH);
-      harness.writeConfig({ bad: BAD });
-      const here = {
-        MONITOR_CONFIG: `${harness.directory}/monitor.json`,
-        STATE_DIRECTORY: `${harness.directory}${environment["STATE_DIRECTORY"]}`,
-      };
-      const program = harness.start(command.slice(1), { environment: here });
-      await program.stdout.next(`state in ${here.STATE_DIRECTORY}/`);
-      await program.stdout.next("bad has a warning");
-      // As `podman exec monitor monitor status` does.
-      assert.equal((await harness.run(["status"], { environment: here })).code, 1);
-    }),
+  },
 );
+
+testInAll("examples/container/Containerfile: its command is one that the program takes", async (harness) => {
+  const text = readExample("container/Containerfile").replaceAll("\\\n", " ");
+  const command = JSON.parse(/^CMD (\[.*\])$/m.exec(text)?.[1] ?? "[]") as string[];
+  const environment = Object.fromEntries(
+    [...text.matchAll(/^ENV (.*)$/gm)].flatMap(([, pairs = ""]) => pairs.split(" "))
+      .map((pair) => pair.split("=", 2) as [string, string]),
+  );
+  assert.equal(command[0], PROGRAM_PATH);
+  assert.equal(environment["MONITOR_CONFIG"], CONFIG_PATH);
+  harness.writeConfig({ bad: BAD });
+  const here = {
+    MONITOR_CONFIG: `${harness.directory}/monitor.json`,
+    STATE_DIRECTORY: `${harness.directory}${environment["STATE_DIRECTORY"]}`,
+  };
+  const program = harness.start(command.slice(1), { environment: here });
+  await program.stdout.next(`state in ${here.STATE_DIRECTORY}/`);
+  await program.stdout.next("bad has a warning");
+  // As `podman exec monitor monitor status` does.
+  assert.equal((await harness.run(["status"], { environment: here })).code, 1);
+});
 
 /** The lines of the image that other files have to agree with. */
 function readImage(): { readonly state: string; readonly config: string; readonly userId: number } {
@@ -199,8 +191,9 @@ test("examples/container/compose.yaml: volumes, build and variables are those of
   assert.deepEqual(Object.keys(monitor.environment), ["MONITOR_TOKEN"]);
 });
 
-test("examples/container/kubernetes.yaml: the config is valid, and the pod has what it names", () =>
-  withHarness(async (harness) => {
+testWithHarness(
+  "examples/container/kubernetes.yaml: the config is valid, and the pod has what it names",
+  async (harness) => {
     const [map, claim, deployment, service] = parseAllDocuments(readExample("container/kubernetes.yaml"))
       .map((document) => document.toJS());
     const image = readImage();
@@ -228,7 +221,8 @@ test("examples/container/kubernetes.yaml: the config is valid, and the pod has w
     assert.match(text, new RegExp(`"address": "0\\.0\\.0\\.0:${containerPort}"`));
     assert.deepEqual(container.livenessProbe.httpGet, { path: "/healthz", port: name });
     assert.equal(service.spec.ports[0].targetPort, name);
-  }));
+  },
+);
 
 test("examples/launchd and examples/windows: the command lines are those of a service", () => {
   const plist = readExample("launchd/org.check-monitor.monitor.plist");
@@ -253,16 +247,15 @@ test("examples/launchd and examples/windows: Python reads the files", async () =
 
 testInAll(
   "examples/team: the config is valid with the variables of its page, without a warning",
-  () =>
-    withHarness(async ({ directory }) => {
-      const page = readExample("team/README.md");
-      const [lines = ""] = /^export (?:.*\n)(?:export .*\n)*/m.exec(page) ?? [];
-      const pairs = lines.split(/\s+/).filter((word) => word.includes("="));
-      const environment = Object.fromEntries(pairs.map((pair) => pair.split("=", 2)));
-      const config = fileURLToPath(new URL("team/monitor.jsonc", EXAMPLES));
-      const [program = "", ...words] = monitorCommand();
-      const args = [...words, "validate", "--strict", "--config", config];
-      const { code, stderr } = await runChild(program, args, { env: { HOME: directory, ...environment } });
-      assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
-    }),
+  async ({ directory }) => {
+    const page = readExample("team/README.md");
+    const [lines = ""] = /^export (?:.*\n)(?:export .*\n)*/m.exec(page) ?? [];
+    const pairs = lines.split(/\s+/).filter((word) => word.includes("="));
+    const environment = Object.fromEntries(pairs.map((pair) => pair.split("=", 2)));
+    const config = fileURLToPath(new URL("team/monitor.jsonc", EXAMPLES));
+    const [program = "", ...words] = monitorCommand();
+    const args = [...words, "validate", "--strict", "--config", config];
+    const { code, stderr } = await runChild(program, args, { env: { HOME: directory, ...environment } });
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
+  },
 );

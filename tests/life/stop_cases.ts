@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { requiresTools } from "../../testing/tools.ts";
-import { concurrentTests } from "../support/concurrent_tests.ts";
+import { concurrentTests, provided } from "../support/concurrent_tests.ts";
 import { livingProcesses, untilGone } from "../support/processes.ts";
 import { until } from "./in_time.ts";
 import { type Harness, type Program, withHarness } from "./program.ts";
 import { withTarget } from "./target.ts";
 
 const test = concurrentTests("monitor check: stop");
+const testWithHarness = provided(withHarness, test);
 
 test("monitor check: SIGTERM lets a running check finish, keeps its result and exits 0", () =>
   withTarget((target) =>
@@ -37,8 +38,9 @@ test("monitor check: SIGTERM lets a running check finish, keeps its result and e
     })
   ));
 
-test("monitor check: SIGINT after SIGTERM exits 130 at once and leaves no child", () =>
-  withHarness(async (harness) => {
+testWithHarness(
+  "monitor check: SIGINT after SIGTERM exits 130 at once and leaves no child",
+  async (harness) => {
     // The command and its child ignore SIGTERM.
     harness.writeScript("stubborn.sh", "trap '' TERM\nsleep 600 &\nwhile :; do sleep 600; done");
     harness.writeConfig({
@@ -59,10 +61,12 @@ test("monitor check: SIGINT after SIGTERM exits 130 at once and leaves no child"
     await untilGone(harness.mark);
     const known = await harness.runHere(["status", "quick"]);
     assert.match(known.stdout, /monitor stopped .* ago, was warning/, "what was known by then is kept");
-  }));
+  },
+);
 
-test("monitor check --once: SIGTERM exits 143, names what has no result and leaves no child", () =>
-  withHarness(async (harness) => {
+testWithHarness(
+  "monitor check --once: SIGTERM exits 143, names what has no result and leaves no child",
+  async (harness) => {
     harness.writeScript("forever.sh", "sleep 600 &\nsleep 600");
     harness.writeConfig({
       quick: { kind: "test", parameters: { condition: "critical", output: "seen" } },
@@ -79,7 +83,8 @@ test("monitor check --once: SIGTERM exits 143, names what has no result and leav
     assert.deepEqual(summary.unfinished, [harness.mark]);
     await untilGone(harness.mark);
     assert.equal((await harness.runHere(["status", "quick"])).code, 2, "what was seen is kept");
-  }));
+  },
+);
 
 for (
   const { signal, args, code } of [
@@ -87,17 +92,16 @@ for (
     { signal: "SIGTERM", args: ["--once"], code: 143 },
   ] as const
 ) {
-  test(
+  testWithHarness(
     `monitor ${["check", ...args].join(" ")}: ${signal} while the config is read exits ${code}`,
-    () =>
-      withHarness(async (harness) => {
-        const { program, complete } = await startReading(harness, args);
-        program.signal(signal);
-        const ended = await program.end();
-        complete();
-        const stderr = `monitor: stopped by ${signal} before any check ran\n`;
-        assert.deepEqual(ended, { code, stdout: "", stderr });
-      }),
+    async (harness) => {
+      const { program, complete } = await startReading(harness, args);
+      program.signal(signal);
+      const ended = await program.end();
+      complete();
+      const stderr = `monitor: stopped by ${signal} before any check ran\n`;
+      assert.deepEqual(ended, { code, stdout: "", stderr });
+    },
     code === 143 ? {} : requiresTools("time"),
   );
 }

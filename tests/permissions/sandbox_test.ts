@@ -4,7 +4,7 @@ import { bwrapCommand, type Sandbox, sandboxOf, systemdDropIn } from "../../src/
 import { createConfigSystem } from "../../testing/config_system.ts";
 import { requiresTools, testWith } from "../../testing/tools.ts";
 import { type Harness, withHarness } from "../life/program.ts";
-import { concurrentTests } from "../support/concurrent_tests.ts";
+import { concurrentTests, provided } from "../support/concurrent_tests.ts";
 import { startServer } from "../support/http_servers.ts";
 import { systemdAnalyze } from "../support/systemd_analyze.ts";
 import { tempDirectory } from "../../testing/builders.ts";
@@ -87,39 +87,38 @@ Deno.test("bwrapCommand() and systemdDropIn() quote special characters in paths"
   assert.match(systemdDropIn(sandbox, COMMAND), /^BindPaths="\/srv\/it's 100%%\/a\\:b"$/m);
 });
 
-testWith("systemd-analyze")(
+provided(withHarness, testWith("systemd-analyze"))(
   "systemdDropIn() restricts the service of examples/, and systemd-analyze accepts it",
-  () =>
-    withHarness(async ({ directory }) => {
-      const unit = await Deno.readTextFile(
-        new URL("../../examples/systemd/monitor.service", import.meta.url),
-      );
-      const exposureOf = async (name: string, permissions: Partial<PermissionsByClass> | null) => {
-        const path = `${directory}/${name}.service`;
-        await Deno.writeTextFile(path, unit.replaceAll(COMMAND[0] ?? "", "/bin/true"));
-        if (permissions !== null) {
-          const dropIn = systemdDropIn(await sandboxFor(permissions), ["/bin/true", ...COMMAND.slice(1)]);
-          await Deno.mkdir(`${path}.d`);
-          await Deno.writeTextFile(`${path}.d/least_privilege.conf`, dropIn);
-        }
-        const verified = await systemdAnalyze(["verify", "--man=no", path]);
-        assert.deepEqual([verified.code, verified.stdout, verified.stderr], [0, "", ""]);
-        const { stdout } = await systemdAnalyze(["security", "--offline=yes", path]);
-        return Number(/Overall exposure level .*: ([\d.]+)/.exec(stdout)?.[1]);
-      };
-      const plain = await exposureOf("plain", null);
-      // Commands require more than the other settings drop, and the invisible root directory does not count.
-      await exposureOf("commands", { run: ["/srv/a.sh"], write: ["/srv/data"] });
-      const addresses = await exposureOf("addresses", { net: ["10.0.0.1:25"], write: ["/srv/data"] });
-      const files = await exposureOf("files", { read: ["/srv/data"] });
-      assert.ok(
-        addresses < plain && files < addresses,
-        `${[plain, addresses, files]}`,
-      );
-    }),
+  async ({ directory }) => {
+    const unit = await Deno.readTextFile(
+      new URL("../../examples/systemd/monitor.service", import.meta.url),
+    );
+    const exposureOf = async (name: string, permissions: Partial<PermissionsByClass> | null) => {
+      const path = `${directory}/${name}.service`;
+      await Deno.writeTextFile(path, unit.replaceAll(COMMAND[0] ?? "", "/bin/true"));
+      if (permissions !== null) {
+        const dropIn = systemdDropIn(await sandboxFor(permissions), ["/bin/true", ...COMMAND.slice(1)]);
+        await Deno.mkdir(`${path}.d`);
+        await Deno.writeTextFile(`${path}.d/least_privilege.conf`, dropIn);
+      }
+      const verified = await systemdAnalyze(["verify", "--man=no", path]);
+      assert.deepEqual([verified.code, verified.stdout, verified.stderr], [0, "", ""]);
+      const { stdout } = await systemdAnalyze(["security", "--offline=yes", path]);
+      return Number(/Overall exposure level .*: ([\d.]+)/.exec(stdout)?.[1]);
+    };
+    const plain = await exposureOf("plain", null);
+    // Commands require more than the other settings drop, and the invisible root directory does not count.
+    await exposureOf("commands", { run: ["/srv/a.sh"], write: ["/srv/data"] });
+    const addresses = await exposureOf("addresses", { net: ["10.0.0.1:25"], write: ["/srv/data"] });
+    const files = await exposureOf("files", { read: ["/srv/data"] });
+    assert.ok(
+      addresses < plain && files < addresses,
+      `${[plain, addresses, files]}`,
+    );
+  },
 );
 
-const test = concurrentTests("monitor permissions --format bwrap");
+const test = provided(withHarness, concurrentTests("monitor permissions --format bwrap"));
 
 /** Runs all checks in the sandbox that is printed for some, or for all. */
 async function runIn(harness: Harness, names: readonly string[]): Promise<string> {
@@ -130,40 +129,39 @@ async function runIn(harness: Harness, names: readonly string[]): Promise<string
 
 test(
   "monitor permissions --format bwrap: the checks run in the sandbox, and one more does not",
-  () =>
-    withHarness(async (harness) => {
-      await using web = startServer((visitor) => visitor.untilGone());
-      await using temporary = await tempDirectory();
-      const outside = temporary.path;
-      await Deno.writeTextFile(`${outside}/secret`, "");
-      await Deno.writeTextFile(`${outside}/probe.sh`, "#!/bin/sh\necho outside\n", { mode: 0o755 });
-      harness.writeScript("probe.sh", "touch out 2>&1; touch /var/out || echo read-only");
-      // The root directory of another process is a way out, if that process has no more rights.
-      harness.writeScript("escape.sh", `ls -d /proc/[0-9]*/root${outside}/secret 2>/dev/null; exit 0`);
-      harness.writeConfig({
-        escape: { kind: "script", parameters: { path: "./escape.sh" } },
-        file: { kind: "file_timestamp", parameters: { path: "monitor.json" } },
-        probe: { kind: "script", parameters: { path: "./probe.sh" } },
-        port: { kind: "tcp_connect", parameters: { host: "127.0.0.1", port: web.port } },
-        "other file": { kind: "file_timestamp", parameters: { path: `${outside}/secret` } },
-        "other probe": { kind: "script", parameters: { path: `${outside}/probe.sh` } },
-      }, { state: "kept.sqlite" });
-      const all = await runIn(harness, []);
-      for (const name of ["file", "port", "other file"]) assert.match(all, new RegExp(`OK +${name} `));
-      assert.match(all, /OK +probe .*read-only/);
-      assert.match(all, /OK +other probe .*outside/);
-      const some = await runIn(harness, ["file", "probe", "escape"]);
-      assert.match(some, /OK +escape +\d+ m?s *\n/);
-      assert.match(some, /OK +file /);
-      assert.match(some, /OK +probe .*read-only/);
-      assert.match(some, /WARNING +other file .*does not exist/);
-      assert.match(some, /UNKNOWN +other probe .*cannot start/);
-      const { stdout: printed } = await harness.run(["permissions", "file", "--format", "bwrap"]);
-      const shell = printed.replace(" check --config ", " check --once --config ");
-      assert.match((await harness.run([], { shell })).stdout, /^OK +file .*\n\n1 check: 1 ok /);
-      const one = await runIn(harness, ["file"]);
-      assert.match(one, /OK +file /);
-      assert.match(one, /CRITICAL +port .*connecting to 127\.0\.0\.1:\d+ failed/);
-    }),
+  async (harness) => {
+    await using web = startServer((visitor) => visitor.untilGone());
+    await using temporary = await tempDirectory();
+    const outside = temporary.path;
+    await Deno.writeTextFile(`${outside}/secret`, "");
+    await Deno.writeTextFile(`${outside}/probe.sh`, "#!/bin/sh\necho outside\n", { mode: 0o755 });
+    harness.writeScript("probe.sh", "touch out 2>&1; touch /var/out || echo read-only");
+    // The root directory of another process is a way out, if that process has no more rights.
+    harness.writeScript("escape.sh", `ls -d /proc/[0-9]*/root${outside}/secret 2>/dev/null; exit 0`);
+    harness.writeConfig({
+      escape: { kind: "script", parameters: { path: "./escape.sh" } },
+      file: { kind: "file_timestamp", parameters: { path: "monitor.json" } },
+      probe: { kind: "script", parameters: { path: "./probe.sh" } },
+      port: { kind: "tcp_connect", parameters: { host: "127.0.0.1", port: web.port } },
+      "other file": { kind: "file_timestamp", parameters: { path: `${outside}/secret` } },
+      "other probe": { kind: "script", parameters: { path: `${outside}/probe.sh` } },
+    }, { state: "kept.sqlite" });
+    const all = await runIn(harness, []);
+    for (const name of ["file", "port", "other file"]) assert.match(all, new RegExp(`OK +${name} `));
+    assert.match(all, /OK +probe .*read-only/);
+    assert.match(all, /OK +other probe .*outside/);
+    const some = await runIn(harness, ["file", "probe", "escape"]);
+    assert.match(some, /OK +escape +\d+ m?s *\n/);
+    assert.match(some, /OK +file /);
+    assert.match(some, /OK +probe .*read-only/);
+    assert.match(some, /WARNING +other file .*does not exist/);
+    assert.match(some, /UNKNOWN +other probe .*cannot start/);
+    const { stdout: printed } = await harness.run(["permissions", "file", "--format", "bwrap"]);
+    const shell = printed.replace(" check --config ", " check --once --config ");
+    assert.match((await harness.run([], { shell })).stdout, /^OK +file .*\n\n1 check: 1 ok /);
+    const one = await runIn(harness, ["file"]);
+    assert.match(one, /OK +file /);
+    assert.match(one, /CRITICAL +port .*connecting to 127\.0\.0\.1:\d+ failed/);
+  },
   requiresTools("bwrap", "kill"),
 );

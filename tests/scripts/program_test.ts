@@ -18,6 +18,9 @@ import { openNewChecks, readAllOperands } from "../../src/cli/new_checks/read_op
 import { openSchema } from "../../src/config/schemas.ts";
 import { requiredPermissionsOf } from "../../src/permissions/required_permissions.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
+import { provided } from "../support/concurrent_tests.ts";
+
+const test = provided(withProgram, Deno.test);
 
 const LOADER = new URL("../../scripts/program/load_program.ts", import.meta.url).href;
 const RECORDER = new URL("../../scripts/program/record.ts", import.meta.url).href;
@@ -74,23 +77,21 @@ const MODULES: Readonly<Record<string, string>> = {
   `,
 };
 
-Deno.test("loadProgram() evaluates the modules of a bundle as the runtime does", () =>
-  withProgram(async ({ directory, run, start }) => {
-    const { stdout } = await run([`${directory}/main.js`]);
-    assert.match(stdout, /^counter\n.*\ncaught it fails\n$/s);
-    const started = await start(new Map());
-    assert.deepStrictEqual([started.code, started.stdout], [0, stdout]);
-  }));
+test("loadProgram() evaluates the modules of a bundle as the runtime does", async ({ directory, run, start }) => {
+  const { stdout } = await run([`${directory}/main.js`]);
+  assert.match(stdout, /^counter\n.*\ncaught it fails\n$/s);
+  const started = await start(new Map());
+  assert.deepStrictEqual([started.code, started.stdout], [0, stdout]);
+});
 
-Deno.test("toScripts() rejects modules that import each other in a circle", () =>
-  withProgram(async ({ directory }) => {
-    await Deno.writeTextFile(
-      `${directory}/later.js`,
-      'import "./fails.js"; export let sum; export default sum;',
-    );
-    await Deno.writeTextFile(`${directory}/fails.js`, 'import "./later.js";');
-    await assert.rejects(() => toScripts(`${directory}/main.js`), /Circular dependency: \S*later\.js/);
-  }));
+test("toScripts() rejects modules that import each other in a circle", async ({ directory }) => {
+  await Deno.writeTextFile(
+    `${directory}/later.js`,
+    'import "./fails.js"; export let sum; export default sum;',
+  );
+  await Deno.writeTextFile(`${directory}/fails.js`, 'import "./later.js";');
+  await assert.rejects(() => toScripts(`${directory}/main.js`), /Circular dependency: \S*later\.js/);
+});
 
 Deno.test("cached code that the engine rejects changes nothing but time", (t) =>
   withProgram(async ({ directory, run, start }) => {

@@ -8,6 +8,7 @@ import { collectLines } from "../life/lines.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
 import { NOW_MS } from "./records.ts";
 import { withState, withStatePath } from "./state_directory.ts";
+import { provided } from "../support/concurrent_tests.ts";
 
 /** How many processes come at once. */
 const PROCESSES = 6;
@@ -15,14 +16,13 @@ const PROCESSES = 6;
 /** How many states they make together. Of 100, some three to ten failed before they waited for each other. */
 const STATES = shortOrFull(campaign(50), 200);
 
-testWith("time")(
+provided(withStatePath, testWith("time"))(
   "openSqliteStore() allows many processes to create and update one state at once",
-  () =>
-    withStatePath(async (path) => {
-      const paths = Array.from({ length: STATES }, (_, number) => `${path}.${number}/state.sqlite`);
-      await silenceTogether(paths, "alongside");
-      await silenceTogether([`${path}.own/state.sqlite`], "own");
-    }),
+  async (path) => {
+    const paths = Array.from({ length: STATES }, (_, number) => `${path}.${number}/state.sqlite`);
+    await silenceTogether(paths, "alongside");
+    await silenceTogether([`${path}.own/state.sqlite`], "own");
+  },
 );
 
 async function startSilencing(access: "own" | "alongside") {

@@ -20,28 +20,30 @@ import {
 } from "./records.ts";
 import { testRows } from "../support/rows.ts";
 import { failing, openState, withDatabase, withState, withStatePath } from "./state_directory.ts";
+import { provided } from "../support/concurrent_tests.ts";
 
-Deno.test("openSqliteStore() restores everything, for every access", () =>
-  withStatePath(async (path) => {
-    const before = await withState(path, async (store) => {
-      const queued = [queuedOf("a", 1), queuedOf("b", 2, { state: "dropped" })];
-      await store.save([
-        updateOf("web", { change: changeOf("web", NOW_MS), rollup: entryOf(NOW_MS), queued }),
-      ]);
-      await store.changeOutbox(
-        outboxChangeOf({
-          markers: [markerOf("web")],
-          counted: [countOf("email")],
-          logged: [deliveryOf("web")],
-        }),
-      );
-      await store.addSilences([silenceOf("a"), silenceOf("b")]);
-      return await everythingIn(store);
-    });
-    for (const access of ["own", "read", "alongside"] as const) {
-      await withState(path, async (store) => assert.deepEqual(await everythingIn(store), before), { access });
-    }
-  }));
+const testWWithStatePath = provided(withStatePath, Deno.test);
+
+testWWithStatePath("openSqliteStore() restores everything, for every access", async (path) => {
+  const before = await withState(path, async (store) => {
+    const queued = [queuedOf("a", 1), queuedOf("b", 2, { state: "dropped" })];
+    await store.save([
+      updateOf("web", { change: changeOf("web", NOW_MS), rollup: entryOf(NOW_MS), queued }),
+    ]);
+    await store.changeOutbox(
+      outboxChangeOf({
+        markers: [markerOf("web")],
+        counted: [countOf("email")],
+        logged: [deliveryOf("web")],
+      }),
+    );
+    await store.addSilences([silenceOf("a"), silenceOf("b")]);
+    return await everythingIn(store);
+  });
+  for (const access of ["own", "read", "alongside"] as const) {
+    await withState(path, async (store) => assert.deepEqual(await everythingIn(store), before), { access });
+  }
+});
 
 Deno.test("prune() keeps the 100,000 deliveries that were logged last", async () => {
   const connection = await openConnection(":memory:", { readOnly: false });
@@ -64,50 +66,49 @@ Deno.test("prune() keeps the 100,000 deliveries that were logged last", async ()
   await store.close();
 });
 
-Deno.test("save(), changeOutbox() and addSilences() keep all or nothing", () =>
-  withStatePath(async (path) => {
-    const { store } = await openState(path);
-    await store.save([updateOf("web", { queued: [queuedOf("a", 1), queuedOf("b", 2)] })]);
-    await store.changeOutbox(outboxChangeOf({ markers: [markerOf("web")] }));
-    await store.addSilences([silenceOf("a")]);
-    const before = await everythingIn(store);
-    const broken = new TypeError("a mark that cannot be read");
-    const attempts: readonly (() => Promise<unknown>)[] = [
-      () =>
-        store.changeOutbox({
-          changed: [queuedOf("a", 1, { attempts: 9 }), queuedOf("c", 3)],
-          removed: ["b"],
-          cleared: [markerOf("web")],
-          logged: [deliveryOf("web")],
-          get markers(): never[] {
-            throw broken;
-          },
+testWWithStatePath("save(), changeOutbox() and addSilences() keep all or nothing", async (path) => {
+  const { store } = await openState(path);
+  await store.save([updateOf("web", { queued: [queuedOf("a", 1), queuedOf("b", 2)] })]);
+  await store.changeOutbox(outboxChangeOf({ markers: [markerOf("web")] }));
+  await store.addSilences([silenceOf("a")]);
+  const before = await everythingIn(store);
+  const broken = new TypeError("a mark that cannot be read");
+  const attempts: readonly (() => Promise<unknown>)[] = [
+    () =>
+      store.changeOutbox({
+        changed: [queuedOf("a", 1, { attempts: 9 }), queuedOf("c", 3)],
+        removed: ["b"],
+        cleared: [markerOf("web")],
+        logged: [deliveryOf("web")],
+        get markers(): never[] {
+          throw broken;
+        },
+      }),
+    () =>
+      store.changeOutbox({
+        changed: [queuedOf("a", 1, { attempts: 9 })],
+        removed: ["b"],
+        cleared: [markerOf("web")],
+        markers: [markerOf("other"), { ...markerOf("web"), condition: null as never }],
+      }),
+    () =>
+      store.save([
+        updateOf("web", {
+          record: recordOf("web", { missedRuns: 99 }),
+          change: changeOf("web", NOW_MS),
+          rollup: entryOf(NOW_MS),
+          queued: [queuedOf("a", 1, { attempts: 9 }), queuedOf("c", 3)],
         }),
-      () =>
-        store.changeOutbox({
-          changed: [queuedOf("a", 1, { attempts: 9 })],
-          removed: ["b"],
-          cleared: [markerOf("web")],
-          markers: [markerOf("other"), { ...markerOf("web"), condition: null as never }],
-        }),
-      () =>
-        store.save([
-          updateOf("web", {
-            record: recordOf("web", { missedRuns: 99 }),
-            change: changeOf("web", NOW_MS),
-            rollup: entryOf(NOW_MS),
-            queued: [queuedOf("a", 1, { attempts: 9 }), queuedOf("c", 3)],
-          }),
-          updateOf("other", { queued: [queuedOf("c", 3, { attempts: NaN })] }),
-        ]),
-      () => store.addSilences([silenceOf("a", { reason: "changed" }), silenceOf("b", { untilMs: NaN })]),
-    ];
-    for (const attempt of attempts) {
-      await assert.rejects(attempt, (error) => error === broken || error instanceof StoreError);
-      assert.deepEqual(await everythingIn(store), before);
-    }
-    await store.close();
-  }));
+        updateOf("other", { queued: [queuedOf("c", 3, { attempts: NaN })] }),
+      ]),
+    () => store.addSilences([silenceOf("a", { reason: "changed" }), silenceOf("b", { untilMs: NaN })]),
+  ];
+  for (const attempt of attempts) {
+    await assert.rejects(attempt, (error) => error === broken || error instanceof StoreError);
+    assert.deepEqual(await everythingIn(store), before);
+  }
+  await store.close();
+});
 
 Deno.test("a row that no monitor can have written is damage", async (t) => {
   const table: Readonly<Record<string, readonly [sql: string, reason: RegExp]>> = {

@@ -40,6 +40,14 @@ export function concurrentTests(name: string, options: ConcurrencyOptions = {}):
   return (...parts) => void (parts[0].includes(wanted) && cases.push(parts));
 }
 
+/** Returns a function that adds tests or cases which run with what a function provides, such as a harness. */
+export function provided<Use>(
+  provide: (use: Use) => unknown,
+  test: (name: string, run: () => Promise<void>, options?: CaseOptions) => void,
+): (name: string, use: Use, options?: CaseOptions) => void {
+  return (name, use, options) => test(name, async () => void await provide(use), options);
+}
+
 export interface ConcurrentSteps extends AsyncDisposable {
   /** Starts a step, after earlier ones if too many run. A step that fails does not end the others. */
   readonly add: AddCase;

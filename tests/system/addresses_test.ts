@@ -25,6 +25,7 @@ import fc from "../support/property.ts";
 import { decodeResponse, encodeQuery, recordText } from "../../src/system/dns.ts";
 import { dnsAddress, dnsName, type DnsQuery, dnsReply } from "../support/dns_server.ts";
 import { type Rows, testRows } from "../support/rows.ts";
+import { provided } from "../support/concurrent_tests.ts";
 
 const NAME = "three.example";
 /** Servers listen on the last one. */
@@ -90,37 +91,35 @@ const flagsFor = (port: number): readonly string[] => [
 ];
 
 for (const [name, checkOf] of Object.entries(CHECKS)) {
-  testWith("nss_wrapper")(
+  provided(withName, testWith("nss_wrapper"))(
     `${name} tries all IP addresses of a name or names those that fail, with a permission for the name`,
-    () =>
-      withName(async (environment, certificate) => {
-        await using server = startServer(answer, /tls/i.test(name) ? { certificate } : {});
-        const { port } = server;
-        const options = { flags: flagsFor(port), environment };
-        const any = await observeInOwnProcess(checkOf(port, false), options);
-        assert.equal(any.condition, "ok", JSON.stringify(any));
-        const { condition, output, metrics } = await observeInOwnProcess(checkOf(port, true), options);
-        const [first, second] = ADDRESSES.map((address) =>
-          `${address}: connecting to ${address}:${port} failed: connection refused`
-        );
-        assert.equal(`${condition}: ${output}`, `critical: 2 of 3 addresses failed: ${first}; ${second}`);
-        assert.deepEqual([metrics["addresses"], metrics["failed_addresses"]], [3, 2]);
-      }),
+    async (environment, certificate) => {
+      await using server = startServer(answer, /tls/i.test(name) ? { certificate } : {});
+      const { port } = server;
+      const options = { flags: flagsFor(port), environment };
+      const any = await observeInOwnProcess(checkOf(port, false), options);
+      assert.equal(any.condition, "ok", JSON.stringify(any));
+      const { condition, output, metrics } = await observeInOwnProcess(checkOf(port, true), options);
+      const [first, second] = ADDRESSES.map((address) =>
+        `${address}: connecting to ${address}:${port} failed: connection refused`
+      );
+      assert.equal(`${condition}: ${output}`, `critical: 2 of 3 addresses failed: ${first}; ${second}`);
+      assert.deepEqual([metrics["addresses"], metrics["failed_addresses"]], [3, 2]);
+    },
   );
 }
 
-testWith("nss_wrapper", "python3")(
+provided(withName, testWith("nss_wrapper", "python3"))(
   "tcp_connect tries the next IP address if one does not respond",
-  () =>
-    withName(async (environment, certificate) => {
-      for (const tls of [false, true]) {
-        await using server = startServer(answer, tls ? { certificate } : {});
-        await using _mute = await startMute(ADDRESSES[0], server.port);
-        const check = tcpCheck({ host: NAME, port: server.port, tls, send: "ping", expect: "pong" });
-        const found = await observeInOwnProcess(check, { environment });
-        assert.equal(found.condition, "ok", JSON.stringify(found));
-      }
-    }),
+  async (environment, certificate) => {
+    for (const tls of [false, true]) {
+      await using server = startServer(answer, tls ? { certificate } : {});
+      await using _mute = await startMute(ADDRESSES[0], server.port);
+      const check = tcpCheck({ host: NAME, port: server.port, tls, send: "ping", expect: "pong" });
+      const found = await observeInOwnProcess(check, { environment });
+      assert.equal(found.condition, "ok", JSON.stringify(found));
+    }
+  },
 );
 
 testWith("nss_wrapper")("tcp_connect enforces its timeout while a name does not resolve", async () => {
@@ -137,47 +136,45 @@ testWith("nss_wrapper")("tcp_connect enforces its timeout while a name does not 
   }
 });
 
-testWith("nss_wrapper")(
+provided(withName, testWith("nss_wrapper"))(
   "tcp_connect returns the reason if no IP address responds",
-  () =>
-    withName(async (environment) => {
-      using refusing = await startRefusing();
-      const { port } = refusing;
-      const check = tcpCheck({ host: NAME, port });
-      const found = await observeInOwnProcess(check, { environment });
-      assert.equal(found.output, `connecting to ${NAME}:${port} failed: connection refused`);
-    }),
+  async (environment) => {
+    using refusing = await startRefusing();
+    const { port } = refusing;
+    const check = tcpCheck({ host: NAME, port });
+    const found = await observeInOwnProcess(check, { environment });
+    assert.equal(found.output, `connecting to ${NAME}:${port} failed: connection refused`);
+  },
 );
 
-testWith("nss_wrapper")(
+provided(withName, testWith("nss_wrapper"))(
   "send() delivers to the first IP address of a name that accepts the email",
-  () =>
-    withName(async (environment, certificate) => {
-      await using server = await startMailServer({ tls: { certificate, begin: "STARTTLS" } });
-      const mail: OutgoingMail = {
-        host: NAME,
-        port: server.port,
-        username: "",
-        password: "",
-        sender: "monitor@example.org",
-        receivers: ["admin@example.org"],
-        subject: "CRITICAL: Website",
-        text: "down\n",
-        messageId: "<1@example.org>",
-        references: [],
-        headers: {},
-        dateMs: 0,
-      };
-      const { code, stdout, stderr } = await runChild(Deno.execPath(), [
-        ...runArguments(flagsFor(server.port)),
-        fileURLToPath(new URL("../support/send_mail.ts", import.meta.url)),
-        ...[JSON.stringify(mail), "required"],
-      ], { env: environment });
-      assert.equal(code, 0, stderr);
-      const { steps, end } = JSON.parse(stdout);
-      assert.deepEqual(steps, ["resolved", "connected", "TLS", "accepted"], JSON.stringify(end));
-      assert.equal(server.mails.length, 1);
-    }),
+  async (environment, certificate) => {
+    await using server = await startMailServer({ tls: { certificate, begin: "STARTTLS" } });
+    const mail: OutgoingMail = {
+      host: NAME,
+      port: server.port,
+      username: "",
+      password: "",
+      sender: "monitor@example.org",
+      receivers: ["admin@example.org"],
+      subject: "CRITICAL: Website",
+      text: "down\n",
+      messageId: "<1@example.org>",
+      references: [],
+      headers: {},
+      dateMs: 0,
+    };
+    const { code, stdout, stderr } = await runChild(Deno.execPath(), [
+      ...runArguments(flagsFor(server.port)),
+      fileURLToPath(new URL("../support/send_mail.ts", import.meta.url)),
+      ...[JSON.stringify(mail), "required"],
+    ], { env: environment });
+    assert.equal(code, 0, stderr);
+    const { steps, end } = JSON.parse(stdout);
+    assert.deepEqual(steps, ["resolved", "connected", "TLS", "accepted"], JSON.stringify(end));
+    assert.equal(server.mails.length, 1);
+  },
 );
 
 const QUERY = { id: 7, name: "www.example.test.", type: "TXT" } as const;

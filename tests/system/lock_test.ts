@@ -7,91 +7,88 @@ import { type Rows, testRows } from "../support/rows.ts";
 import { makePipe } from "../support/make_pipe.ts";
 import { startChild } from "../../testing/tools.ts";
 import { tempDirectory } from "../../testing/builders.ts";
+import { provided } from "../support/concurrent_tests.ts";
 
-Deno.test("acquireLock() admits one process at a time", () =>
-  withLockPath((path) => {
-    const lock = acquireLock(path);
-    assert.ok(lock !== null);
-    assert.equal(acquireLock(path), null);
-    assert.equal(acquireLock(path), null);
-    lock.release();
-    lock.release();
-    const next = acquireLock(path);
-    assert.ok(next !== null);
-    assert.equal(acquireLock(path), null);
-    next.release();
-  }));
+const test = provided(withLockPath, Deno.test);
 
-Deno.test("acquireLock() creates a file for its owner alone with the id of its holder", () =>
-  withLockPath((path) => {
-    const deep = `${path}.d/deep/state.lock`;
-    const lock = acquireLock(deep);
-    assert.equal((Deno.statSync(deep).mode ?? 0) & 0o777, 0o600);
-    assert.equal((Deno.statSync(`${path}.d/deep`).mode ?? 0) & 0o777, 0o700);
-    assert.equal(lockHolder(deep), Deno.pid);
-    lock?.release();
-  }));
+test("acquireLock() admits one process at a time", (path) => {
+  const lock = acquireLock(path);
+  assert.ok(lock !== null);
+  assert.equal(acquireLock(path), null);
+  assert.equal(acquireLock(path), null);
+  lock.release();
+  lock.release();
+  const next = acquireLock(path);
+  assert.ok(next !== null);
+  assert.equal(acquireLock(path), null);
+  next.release();
+});
 
-Deno.test("isLocked() returns whether a process has a lock, and blocks no other process", () =>
-  withLockPath(async (path) => {
-    assert.equal(isLocked(path), false, "no file");
-    const lock = acquireLock(path);
-    assert.equal(isLocked(path), true);
-    assert.equal(isLocked(path), true);
-    lock?.release();
-    assert.equal(isLocked(path), false);
-    const looking = await startLooking(path);
-    try {
-      for (let round = 0; round < 50; round++) {
-        const taken = acquireLock(path);
-        assert.notEqual(taken, null, `round ${round}`);
-        taken?.release();
-      }
-    } finally {
-      await looking.kill();
+test("acquireLock() creates a file for its owner alone with the id of its holder", (path) => {
+  const deep = `${path}.d/deep/state.lock`;
+  const lock = acquireLock(deep);
+  assert.equal((Deno.statSync(deep).mode ?? 0) & 0o777, 0o600);
+  assert.equal((Deno.statSync(`${path}.d/deep`).mode ?? 0) & 0o777, 0o700);
+  assert.equal(lockHolder(deep), Deno.pid);
+  lock?.release();
+});
+
+test("isLocked() returns whether a process has a lock, and blocks no other process", async (path) => {
+  assert.equal(isLocked(path), false, "no file");
+  const lock = acquireLock(path);
+  assert.equal(isLocked(path), true);
+  assert.equal(isLocked(path), true);
+  lock?.release();
+  assert.equal(isLocked(path), false);
+  const looking = await startLooking(path);
+  try {
+    for (let round = 0; round < 50; round++) {
+      const taken = acquireLock(path);
+      assert.notEqual(taken, null, `round ${round}`);
+      taken?.release();
     }
-  }));
+  } finally {
+    await looking.kill();
+  }
+});
 
-Deno.test("lockHolder() returns nothing for a file without an id, which a lock writes over", () =>
-  withLockPath(async (path) => {
-    assert.equal(lockHolder(path), null);
-    for (const text of ["", "me", "0", "12345678901", "999999999999\nand more"]) {
-      await Deno.writeTextFile(path, text);
-      assert.equal(lockHolder(path), null, text);
-    }
-    acquireLock(path)?.release();
-    assert.equal(lockHolder(path), Deno.pid);
-  }));
+test("lockHolder() returns nothing for a file without an id, which a lock writes over", async (path) => {
+  assert.equal(lockHolder(path), null);
+  for (const text of ["", "me", "0", "12345678901", "999999999999\nand more"]) {
+    await Deno.writeTextFile(path, text);
+    assert.equal(lockHolder(path), null, text);
+  }
+  acquireLock(path)?.release();
+  assert.equal(lockHolder(path), Deno.pid);
+});
 
-Deno.test("acquireLock() fails while another process has the lock, and succeeds once that was killed", () =>
-  withLockPath(async (path) => {
-    const other = await startHolder(path);
-    try {
-      assert.equal(acquireLock(path), null);
-      assert.equal(lockHolder(path), other.processId);
-    } finally {
-      await other.kill();
-    }
-    // The command that it had started still runs; a lock that it had inherited would remain too.
-    Deno.kill(other.childId, "SIGCONT");
-    const lock = acquireLock(path);
-    assert.ok(lock !== null);
-    assert.equal(lockHolder(path), Deno.pid);
-    lock.release();
-    Deno.kill(other.childId, "SIGKILL");
-  }));
-
-Deno.test("acquireLock() locks the present file, not a removed one", () =>
-  withLockPath((path) => {
-    const lock = acquireLock(path);
-    Deno.removeSync(path);
-    const next = acquireLock(path);
-    assert.ok(next !== null);
+test("acquireLock() fails while another process has the lock, and succeeds once that was killed", async (path) => {
+  const other = await startHolder(path);
+  try {
     assert.equal(acquireLock(path), null);
-    lock?.release();
-    assert.equal(acquireLock(path), null);
-    next.release();
-  }));
+    assert.equal(lockHolder(path), other.processId);
+  } finally {
+    await other.kill();
+  }
+  // The command that it had started still runs; a lock that it had inherited would remain too.
+  Deno.kill(other.childId, "SIGCONT");
+  const lock = acquireLock(path);
+  assert.ok(lock !== null);
+  assert.equal(lockHolder(path), Deno.pid);
+  lock.release();
+  Deno.kill(other.childId, "SIGKILL");
+});
+
+test("acquireLock() locks the present file, not a removed one", (path) => {
+  const lock = acquireLock(path);
+  Deno.removeSync(path);
+  const next = acquireLock(path);
+  assert.ok(next !== null);
+  assert.equal(acquireLock(path), null);
+  lock?.release();
+  assert.equal(acquireLock(path), null);
+  next.release();
+});
 
 Deno.test({
   name: "acquireLock() rejects places for which the runtime wants all permissions, and suggests another path",

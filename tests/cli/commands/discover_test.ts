@@ -6,6 +6,7 @@ import { monitorCommand, sourceEnvironment } from "../../../testing/source.ts";
 import { runChild, testWith, tool } from "../../../testing/tools.ts";
 import { withHarness } from "../../life/program.ts";
 import { printing, withMachine } from "../../support/fake_machine.ts";
+import { provided } from "../../support/concurrent_tests.ts";
 
 const DF = printing(`Filesystem Type 1024-blocks Used Available Capacity Mounted on
 /dev/vda1 ext4 100 42 58 42% /`);
@@ -77,27 +78,26 @@ Deno.test("monitor discover adds the checks chosen on a terminal", async () => {
   assert.match(none.system.stdout.text(), /nothing was added\n$/);
 });
 
-testWith("time")(
+provided(withHarness, testWith("time"))(
   "monitor discover names the flags of unreadable sources, and proposes the rest",
-  () =>
-    withHarness(async ({ directory, run }) => {
-      const path = `${directory}/monitor.jsonc`;
-      Deno.writeTextFileSync(path, EMPTY);
-      const { code, stdout, stderr } = await run(["discover", "--config", path], {
-        permissions: [`--allow-read=${path}`],
-      });
-      assert.equal(code, 0, stderr);
-      assert.match(stdout, /^1 {2}memory +this machine\n2 {2}load +this machine\n/);
-      assert.match(stderr, /^monitor: warning: file systems: grant --allow-env=PATH$/m);
-      assert.match(
-        stderr,
-        /^monitor: warning: certificates: grant --allow-read=\S+,\/etc\/letsencrypt\/live,\S+$/m,
-      );
-      assert.match(
-        stderr,
-        /^monitor: warning: cron jobs: grant --allow-read=\/etc\/cron.d,\/etc\/crontab --allow-env=PATH$/m,
-      );
-    }),
+  async ({ directory, run }) => {
+    const path = `${directory}/monitor.jsonc`;
+    Deno.writeTextFileSync(path, EMPTY);
+    const { code, stdout, stderr } = await run(["discover", "--config", path], {
+      permissions: [`--allow-read=${path}`],
+    });
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^1 {2}memory +this machine\n2 {2}load +this machine\n/);
+    assert.match(stderr, /^monitor: warning: file systems: grant --allow-env=PATH$/m);
+    assert.match(
+      stderr,
+      /^monitor: warning: certificates: grant --allow-read=\S+,\/etc\/letsencrypt\/live,\S+$/m,
+    );
+    assert.match(
+      stderr,
+      /^monitor: warning: cron jobs: grant --allow-read=\/etc\/cron.d,\/etc\/crontab --allow-env=PATH$/m,
+    );
+  },
 );
 
 testWith("python3")(

@@ -1,7 +1,7 @@
 /** Real shells on a real terminal: the arguments that they pass to the program after Tab was pressed. */
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
-import { concurrentTests } from "../../support/concurrent_tests.ts";
+import { concurrentTests, provided } from "../../support/concurrent_tests.ts";
 import { monitorCommand, sourceEnvironment } from "../../../testing/source.ts";
 import { requiresTools, runChild, tool } from "../../../testing/tools.ts";
 import { tempDirectory } from "../../../testing/builders.ts";
@@ -18,7 +18,7 @@ import {
 
 const COMMANDS = await loadCommands();
 
-const test = concurrentTests("monitor completions");
+const test = provided(withHome, concurrentTests("monitor completions"));
 
 const PROMPT = "READY>";
 const TERMINAL = fileURLToPath(new URL("../../support/terminal.py", import.meta.url));
@@ -99,35 +99,30 @@ echo
 
 for (const shell of SHELLS) {
   const { flags, first } = STARTS[shell];
-  test(
-    `completions ${shell}: what stands there after Tab is what the program gets`,
-    () =>
-      withHome(async (home) => {
-        const typed = [first, ...LINES.map(([line]) => line), "exit"].map((line) => `${line}\r`);
-        const { stdout, stderr } = await runChild(
-          tool("python3"),
-          [TERMINAL, PROMPT, tool(shell), ...flags],
-          {
-            cwd: home,
-            clearEnv: true,
-            env: {
-              PATH: `${home}/bin:/usr/bin:/bin`,
-              HOME: home,
-              LC_ALL: "C.UTF-8",
-              TERM: "xterm",
-              PS1: PROMPT,
-            },
-            stdin: JSON.stringify(typed),
-          },
-        );
-        const seen = [...stdout.matchAll(/ARGUMENTS(<.*>)\r/g)].map(([, text]) => text);
-        const expected = LINES.map(([, words]) =>
-          words.map((word) => `<${word.replace("[HOME]", home)}>`).join("")
-        );
-        assert.deepStrictEqual(seen, expected, `${stdout}\n${stderr}`);
-      }),
-    requiresTools("python3", ...shell === "bash" ? [] : [shell]),
-  );
+  test(`completions ${shell}: what stands there after Tab is what the program gets`, async (home) => {
+    const typed = [first, ...LINES.map(([line]) => line), "exit"].map((line) => `${line}\r`);
+    const { stdout, stderr } = await runChild(
+      tool("python3"),
+      [TERMINAL, PROMPT, tool(shell), ...flags],
+      {
+        cwd: home,
+        clearEnv: true,
+        env: {
+          PATH: `${home}/bin:/usr/bin:/bin`,
+          HOME: home,
+          LC_ALL: "C.UTF-8",
+          TERM: "xterm",
+          PS1: PROMPT,
+        },
+        stdin: JSON.stringify(typed),
+      },
+    );
+    const seen = [...stdout.matchAll(/ARGUMENTS(<.*>)\r/g)].map(([, text]) => text);
+    const expected = LINES.map(([, words]) =>
+      words.map((word) => `<${word.replace("[HOME]", home)}>`).join("")
+    );
+    assert.deepStrictEqual(seen, expected, `${stdout}\n${stderr}`);
+  }, requiresTools("python3", ...shell === "bash" ? [] : [shell]));
 }
 
 const BREAKS = " \t\n\"'@><=;|&(:";

@@ -17,7 +17,10 @@ import { HOSTILE_TEXTS } from "../hostile.ts";
 import { StoreError } from "../../../src/domain/store.ts";
 import { createRealClock } from "../../../testing/real_clock.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
+import { provided } from "../../support/concurrent_tests.ts";
 import { percentilesOf } from "../../../src/shared/histograms.ts";
+
+const testWWithStatePath = provided(withStatePath, Deno.test);
 
 const FIRST: Migration = ["CREATE TABLE a (x)", "INSERT INTO a VALUES (1)"];
 const SECOND: Migration = ["ALTER TABLE a ADD COLUMN y DEFAULT 2", "CREATE TABLE b (z)"];
@@ -77,26 +80,26 @@ Deno.test("migrate() rejects a newer version and changes nothing", () => {
   assert.deepEqual(connection.first("PRAGMA schema_version"), version);
 });
 
-Deno.test("migrate() leaves the work to another process that migrates at the same time", () =>
-  withStatePath((path) => {
-    const one = new SqliteConnection(new DatabaseSync(path));
-    /** Waits to begin, as for a lock, until the first one has done it all. */
-    class Slower extends SqliteConnection {
-      override transaction<T>(work: () => T): T {
-        migrate(one, [FIRST, SECOND]);
-        return super.transaction(work);
-      }
+testWWithStatePath("migrate() leaves the work to another process that migrates at the same time", (path) => {
+  const one = new SqliteConnection(new DatabaseSync(path));
+  /** Waits to begin, as for a lock, until the first one has done it all. */
+  class Slower extends SqliteConnection {
+    override transaction<T>(work: () => T): T {
+      migrate(one, [FIRST, SECOND]);
+      return super.transaction(work);
     }
-    const other = new Slower(new DatabaseSync(path));
-    migrate(other, [FIRST, SECOND]);
-    assert.deepEqual(other.all("SELECT * FROM a").map((row) => ({ ...row })), [{ x: 1, y: 2 }]);
-    other.close();
-    one.close();
-    return Promise.resolve();
-  }));
+  }
+  const other = new Slower(new DatabaseSync(path));
+  migrate(other, [FIRST, SECOND]);
+  assert.deepEqual(other.all("SELECT * FROM a").map((row) => ({ ...row })), [{ x: 1, y: 2 }]);
+  other.close();
+  one.close();
+  return Promise.resolve();
+});
 
-Deno.test("migrate() opens a state of the version before the journal, with everything in it", async () => {
-  await withStatePath(async (path) => {
+testWWithStatePath(
+  "migrate() opens a state of the version before the journal, with everything in it",
+  async (path) => {
     const old = new SqliteConnection(new DatabaseSync(path));
     migrate(old, STEPS.slice(0, 1));
     const record = {
@@ -123,53 +126,51 @@ Deno.test("migrate() opens a state of the version before the journal, with every
       await store.save([updateOf("web")]);
       assert.deepEqual(await store.records(), [recordOf("web")]);
     });
-  });
-});
+  },
+);
 
-Deno.test("migrate() knows no percentiles of hours that began before histograms", async () => {
-  await withStatePath(async (path) => {
-    const old = new SqliteConnection(new DatabaseSync(path));
-    migrate(old, STEPS.slice(0, 4));
-    const known = RECORDS.columns.replace(", duration_history, metric_hour, metric_history", "");
+testWWithStatePath("migrate() knows no percentiles of hours that began before histograms", async (path) => {
+  const old = new SqliteConnection(new DatabaseSync(path));
+  migrate(old, STEPS.slice(0, 4));
+  const known = RECORDS.columns.replace(", duration_history, metric_hour, metric_history", "");
+  old.run(
+    `INSERT INTO checks (${known}, fresh_runs) SELECT ${known}, x'' FROM (SELECT 'web' AS name, ` +
+      `'${
+        JSON.stringify(recordOf("web").condition)
+      }' AS condition, NULL AS last, NULL AS failing, NULL AS next_run_at_ms, ` +
+      "NULL AS overdue_at_ms, 0 AS missed_runs, 1 AS runs_ok, 0 AS runs_unknown, 0 AS runs_warning, 0 AS runs_critical, " +
+      "10 AS duration_total_ms, 0 AS seen_at_ms, NULL AS journal)",
+  );
+  const columns = ROLLUPS.declared.filter(({ isAdded }) => isAdded !== true).map(({ name }) => name);
+  for (const startMs of [NOW_MS - HOUR_MS, NOW_MS]) {
+    const values = [1, startMs, HOUR_MS, 1, 0, 0, 0, 0, 0, 0, 0, 10, 10, 0];
     old.run(
-      `INSERT INTO checks (${known}, fresh_runs) SELECT ${known}, x'' FROM (SELECT 'web' AS name, ` +
-        `'${
-          JSON.stringify(recordOf("web").condition)
-        }' AS condition, NULL AS last, NULL AS failing, NULL AS next_run_at_ms, ` +
-        "NULL AS overdue_at_ms, 0 AS missed_runs, 1 AS runs_ok, 0 AS runs_unknown, 0 AS runs_warning, 0 AS runs_critical, " +
-        "10 AS duration_total_ms, 0 AS seen_at_ms, NULL AS journal)",
+      `INSERT INTO rollups (${columns.join(", ")}) VALUES (${values.map(() => "?").join(", ")})`,
+      ...values,
     );
-    const columns = ROLLUPS.declared.filter(({ isAdded }) => isAdded !== true).map(({ name }) => name);
-    for (const startMs of [NOW_MS - HOUR_MS, NOW_MS]) {
-      const values = [1, startMs, HOUR_MS, 1, 0, 0, 0, 0, 0, 0, 0, 10, 10, 0];
-      old.run(
-        `INSERT INTO rollups (${columns.join(", ")}) VALUES (${values.map(() => "?").join(", ")})`,
-        ...values,
-      );
-    }
-    old.close();
-    await withState(path, async (store) => {
-      await store.save(
-        [entryOf(NOW_MS), entryOf(NOW_MS + HOUR_MS)].map((rollup) => updateOf("web", { rollup })),
-      );
-      const rollups = await store.rollups("web", 0);
-      const hasPercentiles = (
-        each: {
-          readonly runs: number;
-          readonly durations: readonly number[];
-          readonly durationMaxMs: number;
-        },
-      ) => percentilesOf(each) !== null;
-      assert.deepEqual(
-        rollups.map(({ observed, ...rollup }) => hasPercentiles({ ...rollup, runs: observed.ok })),
-        [false, false, true],
-      );
-      const span = { sinceMs: 0, untilMs: Infinity };
-      const sums = await store.rollupSums(["web"], { ...span, each: "hour" });
-      assert.deepEqual(sums.map(hasPercentiles), [false, false, true]);
-      const [sum = assert.fail()] = await store.rollupSums(["web"], { ...span, each: "check" });
-      assert.deepEqual([sum.runs, hasPercentiles(sum)], [4, false]);
-    });
+  }
+  old.close();
+  await withState(path, async (store) => {
+    await store.save(
+      [entryOf(NOW_MS), entryOf(NOW_MS + HOUR_MS)].map((rollup) => updateOf("web", { rollup })),
+    );
+    const rollups = await store.rollups("web", 0);
+    const hasPercentiles = (
+      each: {
+        readonly runs: number;
+        readonly durations: readonly number[];
+        readonly durationMaxMs: number;
+      },
+    ) => percentilesOf(each) !== null;
+    assert.deepEqual(
+      rollups.map(({ observed, ...rollup }) => hasPercentiles({ ...rollup, runs: observed.ok })),
+      [false, false, true],
+    );
+    const span = { sinceMs: 0, untilMs: Infinity };
+    const sums = await store.rollupSums(["web"], { ...span, each: "hour" });
+    assert.deepEqual(sums.map(hasPercentiles), [false, false, true]);
+    const [sum = assert.fail()] = await store.rollupSums(["web"], { ...span, each: "check" });
+    assert.deepEqual([sum.runs, hasPercentiles(sum)], [4, false]);
   });
 });
 
@@ -210,8 +211,9 @@ function reportOf(output: string, fields: Partial<NewReport> = {}): NewReport {
   };
 }
 
-Deno.test("reports are stored with their updates, and returned whole and in order", () =>
-  withStatePath((path) =>
+testWWithStatePath(
+  "reports are stored with their updates, and returned whole and in order",
+  (path) =>
     withState(path, async (store) => {
       const reports = HOSTILE_TEXTS.map((text) => reportOf(text));
       await store.save(reports.map((report) => updateOf("web", { report })));
@@ -223,11 +225,12 @@ Deno.test("reports are stored with their updates, and returned whole and in orde
         reports.map((_, index) => NOW_MS * 1000 + index),
       );
       assert.deepEqual((await store.reports(1)).reports, stored.slice(0, 1));
-    })
-  ));
+    }),
+);
 
-Deno.test("reports that were received are deleted, and no sequence comes again after that", () =>
-  withStatePath(async (path) => {
+testWWithStatePath(
+  "reports that were received are deleted, and no sequence comes again after that",
+  async (path) => {
     let last = 0;
     await withState(path, async (store) => {
       assert.equal(await store.reporting(), null);
@@ -252,10 +255,12 @@ Deno.test("reports that were received are deleted, and no sequence comes again a
       await store.save([updateOf("web", { report: reportOf("d", { endedAtMs: 0 }) })]);
       assert.deepEqual((await store.reports(9)).reports.map(({ sequence }) => sequence), [last + 1]);
     });
-  }));
+  },
+);
 
-Deno.test("the oldest reports beyond a number are dropped", () =>
-  withStatePath((path) =>
+testWWithStatePath(
+  "the oldest reports beyond a number are dropped",
+  (path) =>
     withState(path, async (store) => {
       assert.equal(await store.dropReports(2), 0);
       await store.save(["a", "b", "c", "d"].map((text) => updateOf("web", { report: reportOf(text) })));
@@ -264,8 +269,8 @@ Deno.test("the oldest reports beyond a number are dropped", () =>
       const { reports, waiting } = await store.reports(9);
       assert.equal(waiting, 3);
       assert.deepEqual(reports.map(({ run }) => run.output), ["b", "c", "d"]);
-    })
-  ));
+    }),
+);
 
 const BUSY = new StoreError("cannot write state: busy", "busy");
 
@@ -315,8 +320,9 @@ Deno.test("whileBusy() rejects with the last error after the timeout, and soon a
   await assert.rejects(whileBusy(() => Promise.reject(full), { clock, timeoutMs: 1_000 }), full);
 });
 
-Deno.test("a patient store waits for another process without blocking, and keeps the order of its writes", () =>
-  withStatePath(async (path) => {
+testWWithStatePath(
+  "a patient store waits for another process without blocking, and keeps the order of its writes",
+  async (path) => {
     await withState(path, () => Promise.resolve());
     using other = new DatabaseSync(path);
     other.exec("BEGIN IMMEDIATE");
@@ -331,4 +337,5 @@ Deno.test("a patient store waits for another process without blocking, and keeps
     await added;
     assert.equal(await ended, 1);
     await store.close();
-  }));
+  },
+);

@@ -15,6 +15,9 @@ import {
   withStatePath,
 } from "../state_directory.ts";
 import { explainStoreFailure } from "../../../src/state/sqlite/sqlite_connection.ts";
+import { provided } from "../../support/concurrent_tests.ts";
+
+const test = provided(withStatePath, Deno.test);
 
 testStore("openSqliteStore()", (use) => withStatePath((path) => withState(path, use)));
 
@@ -69,13 +72,12 @@ Deno.test("openSqliteStore() creates files and directories for their owner alone
   }
 });
 
-Deno.test("openSqliteStore() accepts special characters in a path", () =>
-  withStatePath(async (path) => {
-    const odd = `${path} ?mode=memory#%20'"é;.sqlite`;
-    await withState(odd, (store) => store.save([updateOf("web")]));
-    assert.equal((await Deno.lstat(odd)).isFile, true);
-    assert.equal(await withState(odd, async (store) => (await store.records()).length), 1);
-  }));
+test("openSqliteStore() accepts special characters in a path", async (path) => {
+  const odd = `${path} ?mode=memory#%20'"é;.sqlite`;
+  await withState(odd, (store) => store.save([updateOf("web")]));
+  assert.equal((await Deno.lstat(odd)).isFile, true);
+  assert.equal(await withState(odd, async (store) => (await store.records()).length), 1);
+});
 
 Deno.test("openSqliteStore() quarantines a damaged file and opens an empty one, which a command does not", async (t) => {
   const garbled = (from: number, to: number) => (whole: Uint8Array) => garble(whole, from, to);
@@ -115,72 +117,69 @@ Deno.test("openSqliteStore() quarantines a damaged file and opens an empty one, 
     }));
 });
 
-Deno.test("openSqliteStore() quarantines the files of a damaged database, and overwrites nothing", () =>
-  withStatePath(async (path) => {
-    const aside = `${path}.damaged-20260131T100000Z`;
-    await Deno.writeTextFile(`${aside}-wal`, "set aside before");
-    const contents = { "": "no database", "-wal": "journal", "-shm": "memory", "-journal": "old journal" };
-    for (const [companion, text] of Object.entries(contents)) {
-      await Deno.writeTextFile(path + companion, text);
-    }
-    const { store, quarantined } = await openState(path);
-    await store.close();
-    assert.equal(quarantined?.path, `${aside}-2`);
-    for (const [companion, text] of Object.entries(contents)) {
-      assert.equal(await Deno.readTextFile(`${aside}-2${companion}`), text);
-    }
-    assert.equal(await Deno.readTextFile(`${aside}-wal`), "set aside before");
-  }));
+test("openSqliteStore() quarantines the files of a damaged database, and overwrites nothing", async (path) => {
+  const aside = `${path}.damaged-20260131T100000Z`;
+  await Deno.writeTextFile(`${aside}-wal`, "set aside before");
+  const contents = { "": "no database", "-wal": "journal", "-shm": "memory", "-journal": "old journal" };
+  for (const [companion, text] of Object.entries(contents)) {
+    await Deno.writeTextFile(path + companion, text);
+  }
+  const { store, quarantined } = await openState(path);
+  await store.close();
+  assert.equal(quarantined?.path, `${aside}-2`);
+  for (const [companion, text] of Object.entries(contents)) {
+    assert.equal(await Deno.readTextFile(`${aside}-2${companion}`), text);
+  }
+  assert.equal(await Deno.readTextFile(`${aside}-wal`), "set aside before");
+});
 
-Deno.test("openSqliteStore() quarantines the journal of a file that has become empty", () =>
-  withStatePath(async (path) => {
-    const { store } = await openState(path);
-    await store.save([updateOf("web")]);
-    const journal = await Deno.readFile(`${path}-wal`);
-    await store.close();
-    await Deno.writeFile(path, new Uint8Array());
-    await Deno.writeFile(`${path}-wal`, journal);
-    const reason = /: the file is empty, its journal is not$/;
-    await assert.rejects(() => openState(path, { access: "alongside" }), failing("damaged", reason));
+test("openSqliteStore() quarantines the journal of a file that has become empty", async (path) => {
+  const { store } = await openState(path);
+  await store.save([updateOf("web")]);
+  const journal = await Deno.readFile(`${path}-wal`);
+  await store.close();
+  await Deno.writeFile(path, new Uint8Array());
+  await Deno.writeFile(`${path}-wal`, journal);
+  const reason = /: the file is empty, its journal is not$/;
+  await assert.rejects(() => openState(path, { access: "alongside" }), failing("damaged", reason));
 
-    const { store: fresh, quarantined } = await openState(path);
-    assert.match(quarantined?.reason ?? "", reason);
-    assert.deepEqual(await Deno.readFile(`${quarantined?.path}-wal`), journal);
-    assert.deepEqual(await fresh.records(), []);
-    await fresh.close();
-  }));
+  const { store: fresh, quarantined } = await openState(path);
+  assert.match(quarantined?.reason ?? "", reason);
+  assert.deepEqual(await Deno.readFile(`${quarantined?.path}-wal`), journal);
+  assert.deepEqual(await fresh.records(), []);
+  await fresh.close();
+});
 
-Deno.test("openSqliteStore() validates a small file completely, and only the checks of a large one", () =>
-  withStatePath(async (path) => {
-    await withState(path, (store) => store.save(manyUpdates()));
-    const page = withDatabase(path, (database) => {
-      const root = database.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'checks'").get();
-      return Number(root?.["rootpage"]);
-    });
-    const whole = await Deno.readFile(path);
-    const size = whole.length;
-    assert.ok(size > 3 * 1024 * 1024, `${size} bytes`);
-    await Deno.writeFile(path, garble(whole, size - 1024 * 1024, size));
-    const { store, quarantined } = await openState(path);
-    assert.equal(quarantined, null);
-    assert.ok((await store.records()).length > 0);
-    let message = "";
-    await assert.rejects(() => pruneAll(store, NOW_MS + 31 * 24 * HOUR_MS), (error) => {
-      assert.ok(error instanceof StoreError && error.failure === "damaged", String(error));
-      message = error.message;
-      return true;
-    });
-    await store.close();
-    const opened = await openState(path, { damage: message });
-    assert.deepEqual(opened.quarantined, { path: `${path}.damaged-20260131T100000Z`, reason: message });
-    assert.deepEqual(await opened.store.records(), []);
-    await opened.store.close();
+test("openSqliteStore() validates a small file completely, and only the checks of a large one", async (path) => {
+  await withState(path, (store) => store.save(manyUpdates()));
+  const page = withDatabase(path, (database) => {
+    const root = database.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'checks'").get();
+    return Number(root?.["rootpage"]);
+  });
+  const whole = await Deno.readFile(path);
+  const size = whole.length;
+  assert.ok(size > 3 * 1024 * 1024, `${size} bytes`);
+  await Deno.writeFile(path, garble(whole, size - 1024 * 1024, size));
+  const { store, quarantined } = await openState(path);
+  assert.equal(quarantined, null);
+  assert.ok((await store.records()).length > 0);
+  let message = "";
+  await assert.rejects(() => pruneAll(store, NOW_MS + 31 * 24 * HOUR_MS), (error) => {
+    assert.ok(error instanceof StoreError && error.failure === "damaged", String(error));
+    message = error.message;
+    return true;
+  });
+  await store.close();
+  const opened = await openState(path, { damage: message });
+  assert.deepEqual(opened.quarantined, { path: `${path}.damaged-20260131T100000Z`, reason: message });
+  assert.deepEqual(await opened.store.records(), []);
+  await opened.store.close();
 
-    await Deno.writeFile(path, garble(whole, (page - 1) * 4096, page * 4096));
-    const again = await openState(path);
-    assert.match(again.quarantined?.reason ?? "", /is damaged/);
-    await again.store.close();
-  }));
+  await Deno.writeFile(path, garble(whole, (page - 1) * 4096, page * 4096));
+  const again = await openState(path);
+  assert.match(again.quarantined?.reason ?? "", /is damaged/);
+  await again.store.close();
+});
 
 Deno.test("openSqliteStore() rejects a file that is not this user's own state, and changes nothing", async (t) => {
   const other = (Deno.uid() ?? 0) + 1;
@@ -233,17 +232,16 @@ Deno.test("openSqliteStore() rejects a file that is not this user's own state, a
   });
 });
 
-Deno.test("openSqliteStore() allows root to use any user's state", () =>
-  withStatePath(async (path) => {
-    await withState(path, (store) => store.save([updateOf("web")]));
-    if (Deno.uid() === 0) await Deno.chown(path, 12345, 12345);
-    const { store } = await openState(path, { userId: 0 });
-    await store.save([updateOf("other")]);
-    // The user must be able to go on with it.
-    const owners = ["", "-wal", "-shm"].map((companion) => Deno.statSync(path + companion).uid);
-    assert.deepEqual(owners, Deno.uid() === 0 ? [12345, 12345, 12345] : owners.map(() => Deno.uid()));
-    await store.close();
-  }));
+test("openSqliteStore() allows root to use any user's state", async (path) => {
+  await withState(path, (store) => store.save([updateOf("web")]));
+  if (Deno.uid() === 0) await Deno.chown(path, 12345, 12345);
+  const { store } = await openState(path, { userId: 0 });
+  await store.save([updateOf("other")]);
+  // The user must be able to go on with it.
+  const owners = ["", "-wal", "-shm"].map((companion) => Deno.statSync(path + companion).uid);
+  assert.deepEqual(owners, Deno.uid() === 0 ? [12345, 12345, 12345] : owners.map(() => Deno.uid()));
+  await store.close();
+});
 
 Deno.test("openSqliteStore() reads a state without changing it", async (t) => {
   const table: Readonly<
@@ -282,52 +280,50 @@ Deno.test("openSqliteStore() reads a state without changing it", async (t) => {
     }));
 });
 
-Deno.test("prune() changes no more than some rows in one call", () =>
-  withStatePath(async (path) => {
-    const { store } = await openState(path);
-    const hours = [...Array(1050).keys()].map((hour) => entryOf(NOW_MS - 70 * 24 * HOUR_MS + hour * HOUR_MS));
-    const names = [..."abcd"];
-    await store.save(names.flatMap((name) => hours.map((rollup) => updateOf(name, { rollup }))));
-    const pruned = async (): Promise<string> => {
-      const rollups = await Promise.all(names.map((name) => store.rollups(name, 0)));
-      return names.filter((_name, index) => (rollups[index]?.length ?? 0) < 1050).join("");
-    };
-    const seen: unknown[] = [];
-    for (let call = 0; call < 5; call++) seen.push((await store.prune(NOW_MS)).finished, await pruned());
-    assert.deepEqual(seen, [false, "a", false, "ab", false, "abc", false, "abcd", true, "abcd"]);
-    await store.close();
-  }));
+test("prune() changes no more than some rows in one call", async (path) => {
+  const { store } = await openState(path);
+  const hours = [...Array(1050).keys()].map((hour) => entryOf(NOW_MS - 70 * 24 * HOUR_MS + hour * HOUR_MS));
+  const names = [..."abcd"];
+  await store.save(names.flatMap((name) => hours.map((rollup) => updateOf(name, { rollup }))));
+  const pruned = async (): Promise<string> => {
+    const rollups = await Promise.all(names.map((name) => store.rollups(name, 0)));
+    return names.filter((_name, index) => (rollups[index]?.length ?? 0) < 1050).join("");
+  };
+  const seen: unknown[] = [];
+  for (let call = 0; call < 5; call++) seen.push((await store.prune(NOW_MS)).finished, await pruned());
+  assert.deepEqual(seen, [false, "a", false, "ab", false, "abc", false, "abcd", true, "abcd"]);
+  await store.close();
+});
 
-Deno.test("prune() returns the space of deleted rows to the disk, some pages in one call", () =>
-  withStatePath(async (path) => {
-    const { store } = await openState(path);
-    const change = changeOf("web", NOW_MS - 401 * 24 * HOUR_MS, { output: "x".repeat(1024) });
-    for (let count = 0; count < 4; count++) {
-      await store.save(Array.from({ length: 1000 }, () => updateOf("web", { change })));
-    }
-    const sizes: number[] = [];
-    const free = (): number =>
-      withDatabase(
-        path,
-        (database) => Number(database.prepare("PRAGMA freelist_count").get()?.["freelist_count"]),
-      );
-    await store.save([updateOf("web", { change: changeOf("web", NOW_MS) })]);
-    for (let finished = false; !finished;) {
-      ({ finished } = await store.prune(NOW_MS));
-      sizes.push(free());
-    }
-    const most = Math.max(...sizes);
-    assert.ok(most > 1000, `${most} pages were free`);
-    sizes.slice(sizes.indexOf(most) + 1).reduce((before, now) => {
-      assert.ok(before - now <= 250, "one call holds up nothing else");
-      return now;
-    }, most);
-    assert.equal((await store.changes("web", ALL)).length, 1);
-    await store.close();
-    const { size } = await Deno.stat(path);
-    assert.ok(size < 1.5 * 1024 * 1024, `${size} bytes`);
-    assert.equal(integrityOf(path), "ok");
-  }));
+test("prune() returns the space of deleted rows to the disk, some pages in one call", async (path) => {
+  const { store } = await openState(path);
+  const change = changeOf("web", NOW_MS - 401 * 24 * HOUR_MS, { output: "x".repeat(1024) });
+  for (let count = 0; count < 4; count++) {
+    await store.save(Array.from({ length: 1000 }, () => updateOf("web", { change })));
+  }
+  const sizes: number[] = [];
+  const free = (): number =>
+    withDatabase(
+      path,
+      (database) => Number(database.prepare("PRAGMA freelist_count").get()?.["freelist_count"]),
+    );
+  await store.save([updateOf("web", { change: changeOf("web", NOW_MS) })]);
+  for (let finished = false; !finished;) {
+    ({ finished } = await store.prune(NOW_MS));
+    sizes.push(free());
+  }
+  const most = Math.max(...sizes);
+  assert.ok(most > 1000, `${most} pages were free`);
+  sizes.slice(sizes.indexOf(most) + 1).reduce((before, now) => {
+    assert.ok(before - now <= 250, "one call holds up nothing else");
+    return now;
+  }, most);
+  assert.equal((await store.changes("web", ALL)).length, 1);
+  await store.close();
+  const { size } = await Deno.stat(path);
+  assert.ok(size < 1.5 * 1024 * 1024, `${size} bytes`);
+  assert.equal(integrityOf(path), "ok");
+});
 
 const ALL = { sinceMs: -Infinity, limit: Infinity };
 

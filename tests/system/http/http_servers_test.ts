@@ -8,6 +8,9 @@ import { createRealClock } from "../../../testing/real_clock.ts";
 import { inTime, until } from "../../life/in_time.ts";
 import { linesOf } from "../../support/rows.ts";
 import { resetConnection } from "../../support/reset_connection.ts";
+import { provided } from "../../support/concurrent_tests.ts";
+
+const testWWithServer = provided(withServer, Deno.test);
 
 const LOOPBACK = { host: "127.0.0.1", port: 0 };
 
@@ -50,33 +53,31 @@ async function converseForLong(port: number, sent: string): Promise<string> {
   return await new Response(connection.readable).text();
 }
 
-Deno.test("HttpServers: a request gets its response, and the connection is closed", () =>
-  withServer(async (port) => {
-    const rows = `
+testWWithServer("HttpServers: a request gets its response, and the connection is closed", async (port) => {
+  const rows = `
       GET                    | GET /a?b=1 HTTP/1.1¶Host: x¶X-Kind: test¶¶ | GET /a?b=1
       HTTP/1.0               | GET / HTTP/1.0⏎⏎ | GET /
       HEAD                   | HEAD / HTTP/1.1¶¶ |
       a body with a length   | POST / HTTP/1.1¶Content-Length: 5¶¶hello, and more | POST / hello
       a body in chunks       | POST / HTTP/1.1¶Transfer-Encoding: chunked¶¶3¶hel¶2¶lo¶0¶¶ | POST / hello
       the end of a long body | POST / HTTP/1.1¶Content-Length: 100005¶¶${"x".repeat(100_000)}hello | POST / ${
-      "x".repeat(15)
-    }hello
+    "x".repeat(15)
+  }hello
       a client that waits for 100 | POST / HTTP/1.1¶Content-Length: 5¶Expect: 100-continue¶¶hello | POST / hello`;
-    for (const [name = "", sent = "", end = ""] of linesOf(rows)) {
-      const received = await converse(port, withLineEnds(sent));
-      assert.match(received, /HTTP\/1\.1 200 OK\r\n/, name);
-      assert.ok(
-        end === "" ? received.endsWith("\r\n\r\n") : received.trim().endsWith(end),
-        `${name}: ${received}`,
-      );
-      assert.match(received, /\r\nconnection: close\r\n/, name);
-      assert.equal(received.startsWith("HTTP/1.1 100 Continue\r\n\r\n"), name.includes("100"), name);
-    }
-  }));
+  for (const [name = "", sent = "", end = ""] of linesOf(rows)) {
+    const received = await converse(port, withLineEnds(sent));
+    assert.match(received, /HTTP\/1\.1 200 OK\r\n/, name);
+    assert.ok(
+      end === "" ? received.endsWith("\r\n\r\n") : received.trim().endsWith(end),
+      `${name}: ${received}`,
+    );
+    assert.match(received, /\r\nconnection: close\r\n/, name);
+    assert.equal(received.startsWith("HTTP/1.1 100 Continue\r\n\r\n"), name.includes("100"), name);
+  }
+});
 
-Deno.test("HttpServers: a malformed or too large request is rejected with a response", () =>
-  withServer(async (port) => {
-    const rows = `
+testWWithServer("HttpServers: a malformed or too large request is rejected with a response", async (port) => {
+  const rows = `
       another version           | GET / HTTP/2.0¶¶ | 400
       the preface of HTTP/2     | PRI * HTTP/2.0¶¶SM¶¶ | 400
       a URL instead of a path   | GET http://evil.example/ HTTP/1.1¶¶ | 400
@@ -90,11 +91,11 @@ Deno.test("HttpServers: a malformed or too large request is rejected with a resp
       a path flood              | GET /${"a".repeat(100_000)} HTTP/1.1¶¶ | 431
       a line without an end     | ${"a".repeat(100_000)} | 431
       a header flood            | GET / HTTP/1.1¶${"A: b¶".repeat(20_000)}¶ | 431`;
-    for (const [name = "", sent = "", status] of linesOf(rows)) {
-      assert.match(await converse(port, withLineEnds(sent)), new RegExp(`^HTTP/1\\.1 ${status} `), name);
-    }
-    assert.match(await converse(port, "GET / HTTP/1.1\r\n\r\n"), / 200 /);
-  }));
+  for (const [name = "", sent = "", status] of linesOf(rows)) {
+    assert.match(await converse(port, withLineEnds(sent)), new RegExp(`^HTTP/1\\.1 ${status} `), name);
+  }
+  assert.match(await converse(port, "GET / HTTP/1.1\r\n\r\n"), / 200 /);
+});
 
 Deno.test("HttpServers: a body in parts is sent as they come, and marked as whole only if it is", async () => {
   const options: ServeOptions = {
