@@ -28,7 +28,7 @@ interface SoakOptions {
   readonly seconds: number;
   /** The duration of `services` and `shared`. */
   readonly minutes: number;
-  /** The number of kills of `kill`, of random walks of `walk`, and of seeds of `chaos` and `properties`. */
+  /** The number of kills of `kill` and of seeds of `chaos` and `properties`. */
   readonly rounds: number;
   /** The first seed of `chaos` and `properties`, and that of `shared`. */
   readonly seed: number;
@@ -70,11 +70,6 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
       minutesMax: 240,
     }),
   full: () => runTests(FULL_FORM_FILES, { variables: { [FULL_FORM]: 1 }, minutesMax: 60 }),
-  walk: ({ rounds }) =>
-    runTests(["tests/scheduler/scheduler_random_test.ts"], {
-      variables: { WALK_ROUNDS: 10 * rounds },
-      minutesMax: 10 + rounds / 10,
-    }),
 };
 
 /** The tests that have a short form and a full one. */
@@ -103,7 +98,7 @@ Parts, all unless some are named: ${Object.keys(PARTS).join(", ")}
 
   --short       the same as --minutes 1 --rounds 2
   --minutes N   duration of services and of shared (60)
-  --rounds N    how much chaos, configs, kill, properties and walk do (200)
+  --rounds N    how much chaos, configs, kill and properties do (200)
   --seed N      the seed of shared, and the first one of chaos and properties, one more each round (some number,
                 which it prints)
   --seconds N   duration of rate and of each scenario of endpoint (60)

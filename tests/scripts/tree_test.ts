@@ -1,7 +1,6 @@
 /** Rules for the tree as a whole, which no lint rule can check: it reads one file at a time. */
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
-import { loadedWith } from "../support/imports.ts";
 import { withFault } from "../../scripts/mutants/fault.ts";
 import { MUTANTS } from "../../scripts/mutants/list.ts";
 import { type EntryEnd, runEntry } from "../../scripts/test/run_entry.ts";
@@ -94,6 +93,17 @@ Deno.test("the stores in SQLite and in PostgreSQL share state/sql, and import no
     .filter((line) => line.includes(sqlite) && line.includes(postgres));
   assert.deepEqual(crossing, []);
 });
+
+/** Returns the static imports of a module of `src`, without types and dynamic imports. */
+function loadedWith(path: string): readonly string[] {
+  const text = Deno.readTextFileSync(`${PROJECT}${path}`);
+  const statements = text.matchAll(/^(?:import|export) (?!type)([^;]*?)from "(\.[^"]+)";/gm);
+  return [...statements].flatMap(([, names = "", specifier = ""]) =>
+    names.replaceAll(/\btype \w+/g, "").search(/\w/) === -1
+      ? []
+      : [new URL(specifier, `file:///${path}`).pathname.slice(1)]
+  );
+}
 
 function importsOf(path: string): readonly string[] {
   const text = Deno.readTextFileSync(`${PROJECT}${path}`);

@@ -5,7 +5,7 @@
  * longer than until the service stopped or was last seen. A run that waits is none, and ends the time before it. `monitor history`, the page and the summary have to know it.
  */
 import assert from "node:assert/strict";
-import { type Condition, type ConditionCounts, CONDITIONS, severity } from "../../src/domain/condition.ts";
+import { type ConditionCounts, CONDITIONS } from "../../src/domain/condition.ts";
 import type { CheckRecord, CheckUpdate, Store } from "../../src/domain/store.ts";
 import { readHistory } from "../../src/outputs/json/history_json.ts";
 import { isAfterGap } from "../../src/engine/check_status.ts";
@@ -81,10 +81,9 @@ async function assertTruth(store: Store, name: string, count: number): Promise<v
   assert.ok(observed > histories.length, "most spans have data");
 }
 
-/** A run as the truth knows it: the time of its end, its result, and the interval in force. */
+/** A run as the truth knows it: the time of its end, the interval in force, and what is confirmed after it. */
 interface Run {
   readonly endedAtMs: number;
-  readonly condition: Condition;
   readonly intervalMs: number;
   readonly timeoutMs: number;
   /** Whether it waits for other checks, so that it does not count as a run. */
@@ -167,21 +166,11 @@ function createHistory(name: string): History {
     record = update.record;
     updates.push(update);
     const { timeoutMs } = check;
-    runs.push({
-      endedAtMs: nowMs,
-      condition,
-      intervalMs,
-      timeoutMs,
-      isWaiting,
-      isInterrupted,
-      ranUntilMs,
-      record,
-      updates: updates.length,
-    });
+    const times = { endedAtMs: nowMs, intervalMs, timeoutMs, ranUntilMs };
+    runs.push({ ...times, isWaiting, isInterrupted, record, updates: updates.length });
   }
-  const confirmed = confirm(runs, settings);
   const ranUntilMs = stopBefore(NOW, runs.at(-1));
-  return { name, updates, ranUntilMs, truth: (spanMs) => truthOf(runs, { confirmed, spanMs, ranUntilMs }) };
+  return { name, updates, ranUntilMs, truth: (spanMs) => truthOf(runs, { spanMs, ranUntilMs }) };
 }
 
 interface Step {
@@ -205,40 +194,6 @@ function createSteps(below: (end: number) => number, pick: <T>(values: readonly 
   });
 }
 
-/**
- * The confirmed condition after each run: worse after so many results in a row, better after so many others. An ok is
- * forgotten after a gap and by a run that waits, all results after a stop.
- */
-function confirm(
-  runs: readonly Run[],
-  { threshold, recoveryThreshold }: { readonly threshold: number; readonly recoveryThreshold: number },
-): readonly (Condition | null)[] {
-  let confirmed: Condition | null = null;
-  let counted: readonly number[] = [];
-  return runs.map((run, index) => {
-    const before = runs[index - 1];
-    const isAfterGap = before !== undefined && isUnknown(before, run);
-    if (confirmed === "ok" && (run.isWaiting || isAfterGap)) confirmed = null;
-    if (isAfterGap && run.isInterrupted) counted = [];
-    if (run.isWaiting) return confirmed;
-    counted = [...counted, severity(run.condition)];
-    const lowest = counted.length < threshold ? 0 : Math.min(...counted.slice(-threshold));
-    if (lowest > (confirmed === null ? 0 : severity(confirmed))) confirmed = CONDITIONS[lowest] ?? null;
-    else if (confirmed === null) confirmed = run.condition === "ok" ? "ok" : null;
-    else if (counted.length >= recoveryThreshold) {
-      const highest = Math.max(...counted.slice(-recoveryThreshold));
-      if (highest < severity(confirmed)) confirmed = CONDITIONS[highest] ?? null;
-    }
-    return confirmed;
-  });
-}
-
-/** Returns whether a run is no longer known at the next one, by whose interval it is overdue or in the future. */
-function isUnknown({ endedAtMs, intervalMs }: Run, next: Run): boolean {
-  const secondMs = Math.max(2 * next.intervalMs, next.intervalMs + next.timeoutMs);
-  return next.endedAtMs > endedAtMs + intervalMs + secondMs || endedAtMs > next.endedAtMs + secondMs;
-}
-
 /** As `docs/reference/state.md` says: overdue by two intervals, or by one and the timeout if that is longer. */
 function isOverdue({ endedAtMs, intervalMs, timeoutMs }: Run, atMs: number): boolean {
   const lateMs = atMs - endedAtMs - intervalMs;
@@ -247,11 +202,7 @@ function isOverdue({ endedAtMs, intervalMs, timeoutMs }: Run, atMs: number): boo
 
 function truthOf(
   runs: readonly Run[],
-  { confirmed, spanMs, ranUntilMs }: {
-    readonly confirmed: readonly (Condition | null)[];
-    readonly spanMs: number;
-    readonly ranUntilMs: number | null;
-  },
+  { spanMs, ranUntilMs }: { readonly spanMs: number; readonly ranUntilMs: number | null },
 ): ReturnType<History["truth"]> {
   const beginMs = beginOf(NOW - spanMs);
   const endMs = (Math.floor(NOW / HOUR_MS) + 1) * HOUR_MS;
@@ -264,7 +215,7 @@ function truthOf(
     const { endedAtMs } = run;
     const next = runs[index + 1];
     const nextMs = next?.endedAtMs ?? NOW;
-    const lasted = confirmed[index] ?? null;
+    const lasted = run.record.condition.confirmed;
     const stopMs = next === undefined ? ranUntilMs : next.ranUntilMs;
     const hasStopped = stopMs !== null && stopMs >= endedAtMs;
     // What was observed until a stop is counted then, whenever the next run comes.
