@@ -8,7 +8,7 @@ import { parsePage, readPage } from "./pages.ts";
 import { runChild, startChild, testWith, tool } from "../../testing/tools.ts";
 import { provided } from "../support/concurrent_tests.ts";
 
-const testWWithHarness = provided(withHarness, Deno.test);
+const testWithHarness = provided(withHarness, Deno.test);
 
 /** A check as it is written in a config. */
 interface WrittenCheck {
@@ -254,7 +254,7 @@ const RECIPES: readonly Recipe[] = [{
   ],
 }];
 
-testWWithHarness(
+testWithHarness(
   "docs/recipes: the checks with other programs have the conditions of what these print",
   async (harness) => {
     const { directory } = harness;
@@ -284,7 +284,7 @@ testWWithHarness(
   },
 );
 
-testWWithHarness("docs/recipes: a Prometheus query is critical unless its result is 1", async (harness) => {
+testWithHarness("docs/recipes: a Prometheus query is critical unless its result is 1", async (harness) => {
   // The responses of Prometheus 2.42 to instant queries, whose values are texts.
   const responses: Readonly<
     Record<string, readonly [body: string, status: number, expected: string | RegExp]>
@@ -346,7 +346,7 @@ const RAID: Readonly<Record<string, readonly [mdstat: string, expected: RegExp]>
   missing: [mdstat(""), /^critical: /],
 };
 
-testWWithHarness(
+testWithHarness(
   "docs/recipes: a RAID without a failed disk is ok, and a timer that ran lately",
   async (harness) => {
     const { directory } = harness;

@@ -22,9 +22,9 @@ import { testRows } from "../support/rows.ts";
 import { failing, openState, withDatabase, withState, withStatePath } from "./state_directory.ts";
 import { provided } from "../support/concurrent_tests.ts";
 
-const testWWithStatePath = provided(withStatePath, Deno.test);
+const testWithStatePath = provided(withStatePath, Deno.test);
 
-testWWithStatePath("openSqliteStore() restores everything, for every access", async (path) => {
+testWithStatePath("openSqliteStore() restores everything, for every access", async (path) => {
   const before = await withState(path, async (store) => {
     const queued = [queuedOf("a", 1), queuedOf("b", 2, { state: "dropped" })];
     await store.save([
@@ -66,7 +66,7 @@ Deno.test("prune() keeps the 100,000 deliveries that were logged last", async ()
   await store.close();
 });
 
-testWWithStatePath("save(), changeOutbox() and addSilences() keep all or nothing", async (path) => {
+testWithStatePath("save(), changeOutbox() and addSilences() keep all or nothing", async (path) => {
   const { store } = await openState(path);
   await store.save([updateOf("web", { queued: [queuedOf("a", 1), queuedOf("b", 2)] })]);
   await store.changeOutbox(outboxChangeOf({ markers: [markerOf("web")] }));

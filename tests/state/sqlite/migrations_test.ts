@@ -20,7 +20,7 @@ import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { provided } from "../../support/concurrent_tests.ts";
 import { percentilesOf } from "../../../src/shared/histograms.ts";
 
-const testWWithStatePath = provided(withStatePath, Deno.test);
+const testWithStatePath = provided(withStatePath, Deno.test);
 
 const FIRST: Migration = ["CREATE TABLE a (x)", "INSERT INTO a VALUES (1)"];
 const SECOND: Migration = ["ALTER TABLE a ADD COLUMN y DEFAULT 2", "CREATE TABLE b (z)"];
@@ -80,7 +80,7 @@ Deno.test("migrate() rejects a newer version and changes nothing", () => {
   assert.deepEqual(connection.first("PRAGMA schema_version"), version);
 });
 
-testWWithStatePath("migrate() leaves the work to another process that migrates at the same time", (path) => {
+testWithStatePath("migrate() leaves the work to another process that migrates at the same time", (path) => {
   const one = new SqliteConnection(new DatabaseSync(path));
   /** Waits to begin, as for a lock, until the first one has done it all. */
   class Slower extends SqliteConnection {
@@ -97,7 +97,7 @@ testWWithStatePath("migrate() leaves the work to another process that migrates a
   return Promise.resolve();
 });
 
-testWWithStatePath(
+testWithStatePath(
   "migrate() opens a state of the version before the journal, with everything in it",
   async (path) => {
     const old = new SqliteConnection(new DatabaseSync(path));
@@ -129,7 +129,7 @@ testWWithStatePath(
   },
 );
 
-testWWithStatePath("migrate() knows no percentiles of hours that began before histograms", async (path) => {
+testWithStatePath("migrate() knows no percentiles of hours that began before histograms", async (path) => {
   const old = new SqliteConnection(new DatabaseSync(path));
   migrate(old, STEPS.slice(0, 4));
   const known = RECORDS.columns.replace(", duration_history, metric_hour, metric_history", "");
@@ -211,7 +211,7 @@ function reportOf(output: string, fields: Partial<NewReport> = {}): NewReport {
   };
 }
 
-testWWithStatePath(
+testWithStatePath(
   "reports are stored with their updates, and returned whole and in order",
   (path) =>
     withState(path, async (store) => {
@@ -228,7 +228,7 @@ testWWithStatePath(
     }),
 );
 
-testWWithStatePath(
+testWithStatePath(
   "reports that were received are deleted, and no sequence comes again after that",
   async (path) => {
     let last = 0;
@@ -258,7 +258,7 @@ testWWithStatePath(
   },
 );
 
-testWWithStatePath(
+testWithStatePath(
   "the oldest reports beyond a number are dropped",
   (path) =>
     withState(path, async (store) => {
@@ -320,7 +320,7 @@ Deno.test("whileBusy() rejects with the last error after the timeout, and soon a
   await assert.rejects(whileBusy(() => Promise.reject(full), { clock, timeoutMs: 1_000 }), full);
 });
 
-testWWithStatePath(
+testWithStatePath(
   "a patient store waits for another process without blocking, and keeps the order of its writes",
   async (path) => {
     await withState(path, () => Promise.resolve());
