@@ -858,7 +858,7 @@ export const SUMMARY: FaultyLayer = {
     },
     {
       file: "src/outputs/summary/gather_summary.ts",
-      tests: ["tests/simulation/burning_test.ts"],
+      tests: ["tests/outputs/summary/queue_summary_test.ts", "tests/simulation/burning_test.ts"],
       faults: [
         [
           "a summary is sent that another member has queued",

@@ -197,6 +197,7 @@ export const PERMISSIONS: FaultyLayer = {
     },
     {
       file: "src/cli/commands/permissions.ts",
+      tests: ["tests/permissions/sandbox_test.ts"],
       faults: [
         [
           "a command has no network in a sandbox",

@@ -227,7 +227,7 @@ export const HTTP: FaultyLayer = {
     },
     {
       file: "src/outputs/html_report/public_page.ts",
-      tests: ["tests/outputs/html_report/public_report_test.ts"],
+      tests: ["tests/outputs/html_report/public_page_test.ts"],
       faults: [
         [
           "a public page without data claims that all is operational",
@@ -277,7 +277,7 @@ export const HTTP: FaultyLayer = {
     },
     {
       file: "src/outputs/html_report/snapshot.ts",
-      tests: ["tests/outputs/html_report/public_report_test.ts"],
+      tests: ["tests/outputs/html_report/public_page_test.ts"],
       faults: [["a group of tags alone has only named checks", "|| tags.some(", "&& tags.some("]],
     },
     {

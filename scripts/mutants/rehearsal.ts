@@ -111,6 +111,7 @@ export const REHEARSAL: FaultyLayer = {
     },
     {
       file: "src/rehearsal/replay.ts",
+      tests: ["tests/rehearsal/verify_test.ts"],
       faults: [
         [
           "merged notifications are compared one by one",
