@@ -9,7 +9,7 @@ import type { Check } from "../src/domain/check.ts";
 import type { Store } from "../src/domain/store.ts";
 import { openStateRepository, type StateRepository } from "../src/state/state_repository.ts";
 import { createLimiters } from "../src/scheduler/run_checks.ts";
-import { nextAtOffset, splayOf } from "../src/scheduler/plan.ts";
+import { nextAtOffset, splayOf } from "../src/scheduler/next_run.ts";
 import { createStores } from "../src/state/open_stores.ts";
 import { createSystem } from "../src/system/deno_system.ts";
 import { Scheduler } from "../src/scheduler/scheduler.ts";

@@ -2,7 +2,7 @@
 import { createRealClock } from "../testing/real_clock.ts";
 import type { Condition } from "../src/domain/condition.ts";
 import type { CheckRecord, CheckUpdate, Store } from "../src/domain/store.ts";
-import { nextAtOffset, splayOf } from "../src/scheduler/plan.ts";
+import { nextAtOffset, splayOf } from "../src/scheduler/next_run.ts";
 import { DAY_MS } from "../src/shared/time_units.ts";
 import { addRun } from "../src/state/journal.ts";
 import { openSqliteStore } from "../src/state/sqlite/sqlite_store.ts";

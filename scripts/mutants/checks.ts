@@ -85,11 +85,15 @@ export const CHECKS: FaultyLayer = {
           ": leftMs < warningBeforeExpiryMs",
           ": leftMs < Math.min(warningBeforeExpiryMs, criticalBeforeExpiryMs)",
         ],
-        ["an expired certificate is ok", "if (nowMs >= validToMs) {", "if (nowMs >= validToMs + 1e12) {"],
+        [
+          "an expired certificate is ok",
+          "isOver = nowMs >= validToMs;",
+          "isOver = nowMs >= validToMs + 1e12;",
+        ],
         [
           "a certificate that is not valid yet is ok",
-          "if (nowMs < validFromMs) {",
-          "if (nowMs < validFromMs - 1e12) {",
+          "nowMs >= validFromMs) return",
+          "nowMs >= validFromMs - 1e12) return",
         ],
         [
           "a certificate without a trusted issuer is ok",
@@ -415,8 +419,12 @@ export const CHECKS: FaultyLayer = {
       ],
     },
     {
-      file: "src/checks/http/ask_json.ts",
-      faults: [["a part of a response is evaluated", "return isWhole ? start : null;", "return start;"]],
+      file: "src/checks/http/ask.ts",
+      faults: [[
+        "a part of a response is evaluated",
+        "if (!isWhole) return { failure",
+        "if (false) return { failure",
+      ]],
     },
     {
       file: "src/checks/systemd_unit.ts",
@@ -662,8 +670,12 @@ export const CHECKS: FaultyLayer = {
       ],
     },
     {
-      file: "src/checks/http/redirects.ts",
-      tests: ["tests/checks/http_request_expected_test.ts", "tests/checks/http_request_test.ts"],
+      file: "src/checks/http/ask.ts",
+      tests: [
+        "tests/checks/http/redirects_test.ts",
+        "tests/checks/http_request_expected_test.ts",
+        "tests/checks/http_request_test.ts",
+      ],
       faults: [
         ["any status of a class equals another", "one.slice(0, 1)", "one.slice(0, 0)"],
       ],
@@ -674,18 +686,19 @@ export const CHECKS: FaultyLayer = {
       faults: [
         [
           "a response that takes exactly as long as it may is critical",
-          "criticalDurationMs !== undefined && durationMs > criticalDurationMs",
-          "criticalDurationMs !== undefined && durationMs >= criticalDurationMs",
+          "if (durationMs <= limitMs) continue;",
+          "if (durationMs < limitMs) continue;",
         ],
         [
           "a slow response is never critical",
-          "criticalDurationMs !== undefined && durationMs > criticalDurationMs",
-          "criticalDurationMs !== undefined && durationMs > criticalDurationMs * 1e6",
+          'const limits = [["critical", criticalDurationMs]',
+          'const limits = [["critical", undefined]',
         ],
       ],
     },
     {
-      file: "src/checks/http/redirects.ts",
+      file: "src/checks/http/ask.ts",
+      tests: ["tests/checks/http/redirects_test.ts"],
       faults: [
         [
           "a redirect takes secret headers to another site",

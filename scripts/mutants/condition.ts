@@ -5,7 +5,8 @@ export const CONDITION: FaultyLayer = {
   tests: ["tests/condition", "tests/simulation"],
   files: [
     {
-      file: "src/condition/confirm.ts",
+      file: "src/condition/condition_state.ts",
+      tests: ["tests/condition/confirm_test.ts"],
       faults: [
         ["a problem is confirmed one result too early", "to)) >= threshold", "to)) >= threshold - 1"],
         [
@@ -78,7 +79,8 @@ export const CONDITION: FaultyLayer = {
       ],
     },
     {
-      file: "src/condition/flapping.ts",
+      file: "src/condition/condition_state.ts",
+      tests: ["tests/condition/flapping_test.ts"],
       faults: [
         [
           "a check that flaps stops at the percentage at which it starts",
@@ -98,7 +100,8 @@ export const CONDITION: FaultyLayer = {
       ],
     },
     {
-      file: "src/condition/confirm.ts",
+      file: "src/condition/condition_state.ts",
+      tests: ["tests/condition/confirm_test.ts"],
       faults: [
         [
           "within does not count results of exactly the severity",
@@ -198,13 +201,13 @@ export const CONDITION: FaultyLayer = {
         ],
         [
           "an acknowledged problem has reminders",
-          "if (isAcknowledged) return",
-          "if (isAcknowledged && nowMs < 0) return",
+          'state.observed === "ok" || isAcknowledged) return',
+          'state.observed === "ok" || isAcknowledged && nowMs < 0) return',
         ],
         [
           "a clock that is set back stops reminders",
-          "Math.abs(nowMs - notifiedAtMs) >=",
-          "nowMs - notifiedAtMs >=",
+          "Math.abs(nowMs - (state.notifiedAtMs ?? -Infinity)) >=",
+          "nowMs - (state.notifiedAtMs ?? -Infinity) >=",
         ],
         [
           "each change of a flapping check is sent once",

@@ -411,7 +411,8 @@ export const ENGINE: FaultyLayer = {
       ],
     },
     {
-      file: "src/engine/sending_limit.ts",
+      file: "src/engine/queue_state.ts",
+      tests: ["tests/engine/sending_limit_test.ts"],
       faults: [
         ["a limit permits one message too few", ".at(-limit.atMost.count)", ".at(1 - limit.atMost.count)"],
         [
@@ -432,7 +433,8 @@ export const ENGINE: FaultyLayer = {
       ],
     },
     {
-      file: "src/engine/silences.ts",
+      file: "src/engine/suppression.ts",
+      tests: ["tests/engine/suppression_test.ts"],
       faults: [
         ["a silence lasts a moment too long", "nowMs < silence.untilMs", "nowMs <= silence.untilMs"],
         [
@@ -572,7 +574,7 @@ export const ENGINE: FaultyLayer = {
       ],
     },
     {
-      file: "src/engine/overdue.ts",
+      file: "src/engine/check_status.ts",
       tests: ["tests/engine/check_status_test.ts"],
       faults: [
         ["a check is overdue an interval late", "OVERDUE_INTERVALS = 2", "OVERDUE_INTERVALS = 3"],
@@ -620,7 +622,7 @@ export const ENGINE: FaultyLayer = {
       ],
     },
     {
-      file: "src/engine/delivery_markers.ts",
+      file: "src/engine/outbox_changes.ts",
       tests: ["tests/engine/dispatcher_test.ts", "tests/engine/outbox_changes_test.ts", ...QUEUE],
       faults: [
         [
@@ -636,7 +638,7 @@ export const ENGINE: FaultyLayer = {
       ],
     },
     {
-      file: "src/engine/dropping.ts",
+      file: "src/engine/outbox_changes.ts",
       tests: ["tests/engine/dispatcher_test.ts", "tests/engine/outbox_changes_test.ts", ...QUEUE],
       faults: [
         [
@@ -652,7 +654,8 @@ export const ENGINE: FaultyLayer = {
       ],
     },
     {
-      file: "src/engine/sending_limit.ts",
+      file: "src/engine/batching.ts",
+      tests: ["tests/engine/sending_limit_test.ts"],
       faults: [
         [
           "a digest with a problem and a recovery is a recovery",
@@ -827,7 +830,7 @@ export const ENGINE: FaultyLayer = {
       ],
     },
     {
-      file: "src/engine/outcome_writer.ts",
+      file: "src/engine/outbox_changes.ts",
       faults: [
         [
           "a notification that is queued again after its removal is removed",
@@ -843,8 +846,8 @@ export const ENGINE: FaultyLayer = {
       ],
     },
     {
-      file: "src/engine/message.ts",
-      tests: ["tests/simulation/message_groups_test.ts"],
+      file: "src/engine/batching.ts",
+      tests: ["tests/engine/message_test.ts", "tests/simulation/message_groups_test.ts"],
       faults: [
         [
           "a recovery counts only the checks of its own message",
@@ -887,8 +890,8 @@ export const ENGINE: FaultyLayer = {
         ["two checks have a common cause", "const CHECKS_MIN = 3;", "const CHECKS_MIN = 2;"],
         [
           "what works for another check is a cause",
-          "!isRefuted(one.attribute,",
-          "true || !isRefuted(one.attribute,",
+          "refutersOf(one.attribute, sinceOf(one.checks), options).next().done === true",
+          "true",
         ],
         [
           "the cause of the fewest checks is named",
@@ -908,8 +911,8 @@ export const ENGINE: FaultyLayer = {
       faults: [
         [
           "a disk that is full is down",
-          'condition === "critical" && goesDown ? "down"',
-          'condition === "critical" ? "down"',
+          'goesDown ? ["down", "up"]',
+          'true ? ["down", "up"]',
         ],
         [
           "the end of a warning of a service is its return",
@@ -918,8 +921,8 @@ export const ENGINE: FaultyLayer = {
         ],
         [
           "a check that is to fail is down if it does not",
-          'condition === "critical" && isInverted',
-          "false",
+          "rest: isInverted ? up : down",
+          "rest: down",
         ],
         [
           "a headline of a recovery has the output of an earlier result",

@@ -5,7 +5,7 @@ export const SCHEDULER: FaultyLayer = {
   tests: ["tests/scheduler", "tests/simulation"],
   files: [
     {
-      file: "src/scheduler/plan.ts",
+      file: "src/scheduler/next_run.ts",
       tests: ["tests/scheduler/plan_test.ts"],
       faults: [
         [
@@ -335,7 +335,8 @@ export const SCHEDULER: FaultyLayer = {
       ],
     },
     {
-      file: "src/scheduler/retry_pass.ts",
+      file: "src/scheduler/recorded_pass.ts",
+      tests: ["tests/scheduler/recorded_pass_test.ts"],
       faults: [
         [
           "the last retry is left out",
@@ -350,7 +351,7 @@ export const SCHEDULER: FaultyLayer = {
       ],
     },
     {
-      file: "src/scheduler/agreed_runs.ts",
+      file: "src/scheduler/located_runs.ts",
       tests: ["tests/simulation/locations_test.ts"],
       faults: [
         [
@@ -371,7 +372,7 @@ export const SCHEDULER: FaultyLayer = {
       ],
     },
     {
-      file: "src/scheduler/agreed_runs.ts",
+      file: "src/scheduler/located_runs.ts",
       tests: ["tests/simulation/locations_test.ts"],
       faults: [
         [
@@ -410,7 +411,7 @@ export const SCHEDULER: FaultyLayer = {
       ],
     },
     {
-      file: "src/scheduler/connectivity.ts",
+      file: "src/scheduler/run_checks.ts",
       tests: ["tests/simulation/connectivity_test.ts"],
       faults: [
         [
@@ -446,7 +447,7 @@ export const SCHEDULER: FaultyLayer = {
       ],
     },
     {
-      file: "src/scheduler/location_runs.ts",
+      file: "src/scheduler/located_runs.ts",
       faults: [
         [
           "a location without a network counts",

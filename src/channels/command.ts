@@ -2,9 +2,8 @@ import type { ChannelOf } from "../domain/channel.ts";
 import { chosenEnvironment, PASSED_VARIABLES } from "../shared/find_command.ts";
 import type { ChannelKindEntry, Delivery, Message, MessageItem } from "../domain/delivery.ts";
 import type { ProcessEnd } from "../domain/processes.ts";
-import { describeItem, describeState } from "./describe_item.ts";
+import { describeItem, describeState, factTexts, ITEM_TEXT_MAX, itemFields } from "./describe_item.ts";
 import { afterColon, DELIVERED, firstLine, notDelivered } from "./clean_text.ts";
-import { factTexts, ITEM_TEXT_MAX, itemFields } from "./notification_fields.ts";
 import { truncate } from "../shared/text.ts";
 
 /** The channel that runs a command, with the notification in its environment and as JSON on its standard input. */

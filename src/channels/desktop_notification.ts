@@ -138,20 +138,9 @@ function escapeBody(text: string): string {
 }
 
 /** The variables that a notifier requires to reach the user's session, or a Windows program to start. */
-const SESSION_VARIABLES = [
-  "PATH",
-  "HOME",
-  "LANG",
-  "DBUS_SESSION_BUS_ADDRESS",
-  "DISPLAY",
-  "WAYLAND_DISPLAY",
-  "XDG_RUNTIME_DIR",
-  "SystemRoot",
-  "USERPROFILE",
-  "LOCALAPPDATA",
-  "APPDATA",
-  "TEMP",
-] as const;
+const SESSION_VARIABLES =
+  ("PATH HOME LANG DBUS_SESSION_BUS_ADDRESS DISPLAY WAYLAND_DISPLAY XDG_RUNTIME_DIR " +
+    "SystemRoot USERPROFILE LOCALAPPDATA APPDATA TEMP").split(" ");
 
 /** If the notifier is missing, it is still named, so that the list of permissions shows it. */
 async function describePermissions(system: DeliverContext["system"]): Promise<RequiredPermissions> {
@@ -199,11 +188,7 @@ function literal(text: string): string {
 
 /** Base64 of UTF-16LE, which PowerShell calls Unicode. */
 function base64(text: string): string {
-  const bytes = new Uint8Array(text.length * 2);
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    bytes[2 * index] = code & 0xff;
-    bytes[2 * index + 1] = code >> 8;
-  }
-  return bytes.toBase64();
+  // Every machine that the program is made for is little-endian.
+  const units = Uint16Array.from({ length: text.length }, (_, index) => text.charCodeAt(index));
+  return new Uint8Array(units.buffer).toBase64();
 }

@@ -24,17 +24,7 @@ export const fileTouchKind: ChannelKindEntry<"file_touch"> = {
 };
 
 /** A user has to fix these. Anything else, such as a full disk, may pass. */
-const REFUSALS = [
-  "EACCES",
-  "EISDIR",
-  "ELOOP",
-  "ENAMETOOLONG",
-  "ENOENT",
-  "ENOTDIR",
-  "ENXIO",
-  "EPERM",
-  "EROFS",
-];
+const REFUSALS = "EACCES EISDIR ELOOP ENAMETOOLONG ENOENT ENOTDIR ENXIO EPERM EROFS".split(" ");
 
 function explain(error: unknown, path: string): Delivery {
   const isRefusal = error instanceof Deno.errors.NotCapable || REFUSALS.includes(systemCodeOf(error));

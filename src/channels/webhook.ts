@@ -20,9 +20,8 @@ import {
   literalsOf,
   type TemplateField,
 } from "../shared/template.ts";
-import { describeItem, describeState } from "./describe_item.ts";
+import { describeItem, describeState, factTexts, ITEM_TEXT_MAX, itemFields } from "./describe_item.ts";
 import { afterColon, DELIVERED, notDelivered } from "./clean_text.ts";
-import { factTexts, ITEM_TEXT_MAX, itemFields } from "./notification_fields.ts";
 
 export const webhookKind: ChannelKindEntry<"webhook"> = {
   deliver: deliverWebhook,

@@ -76,14 +76,10 @@ export async function readVerdict(
 const UNREAD = "certificate is accepted, but its dates could not be read over a second connection";
 
 function datesOf({ validFromMs, validToMs }: CertificateFacts, nowMs: number) {
-  if (nowMs >= validToMs) {
-    return { isBad: true, text: describeExpiry(validToMs, nowMs) };
-  }
-  if (nowMs < validFromMs) {
-    const wait = describeDuration(validFromMs - nowMs);
-    return { isBad: true, text: `is not valid yet, it will be in ${wait} (${day(validFromMs)})` };
-  }
-  return { isBad: false, text: describeExpiry(validToMs, nowMs) };
+  const isOver = nowMs >= validToMs;
+  if (isOver || nowMs >= validFromMs) return { isBad: isOver, text: describeExpiry(validToMs, nowMs) };
+  const wait = describeDuration(validFromMs - nowMs);
+  return { isBad: true, text: `is not valid yet, it will be in ${wait} (${day(validFromMs)})` };
 }
 
 export function describeExpiry(timeMs: number, nowMs: number): string {

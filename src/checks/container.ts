@@ -11,8 +11,7 @@ import { describeDuration } from "../domain/duration.ts";
 import type { ContainerParameters } from "../domain/generated/config.ts";
 import { hostAndPortOf, permissionsOfUrl } from "../domain/runtime_permissions.ts";
 import { oneLine, quote, truncate } from "../shared/text.ts";
-import { askJson, fieldsOf, listOf } from "./http/ask_json.ts";
-import { nameFor } from "./targets.ts";
+import { askJson, fieldsOf, listOf } from "./http/ask.ts";
 import { evaluateMeasures, thresholdWarnings } from "./thresholds.ts";
 
 export const containerKind: CheckKindEntry<"container"> = {
@@ -22,7 +21,6 @@ export const containerKind: CheckKindEntry<"container"> = {
   target: {
     form: "NAME",
     parametersOf: ({ text }) => NAME.test(text) ? { name: text } : null,
-    nameOf: ({ text }) => nameFor(text),
     subjectsOf: ({ parameters: { name } }) => [`container ${name}`],
     textOf: ({ parameters: { name } }) => name,
     goesDown: true,
@@ -50,7 +48,6 @@ async function observeContainer(
 ): Promise<CheckResult> {
   const { parameters, timeoutMs } = check;
   const { name, socket, target } = parameters;
-  signal.throwIfAborted();
   const path = `/containers/${name}/json`;
   const place = target === undefined ? socket : hostAndPortOf(target);
   const answer = await askJson(

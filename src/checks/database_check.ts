@@ -13,7 +13,7 @@ import { counted, oneLine } from "../shared/text.ts";
 import { trustErrors, trustWarnings } from "./certificate_verdict.ts";
 import { type ConnectionEnd, type ConnectionRun, hasConnected, observeConnection } from "./connection_run.ts";
 import { compareText, formsOf, isAbsenceExpected, show } from "./http/json_comparisons.ts";
-import { nameFor, portSubject } from "./targets.ts";
+import { portSubject } from "./targets.ts";
 
 type DatabaseParameters = Omit<MysqlQueryParameters, "username" | "database" | "query">;
 
@@ -173,7 +173,7 @@ type Named = Pick<DatabaseCheck, "parameters">;
 
 export const DATABASE_TARGET = {
   nameOf: ({ text }: { readonly text: string }): string =>
-    nameFor(`${URL.parse(text)?.protocol.replace(/\W+$/, "")}_${URL.parse(text)?.hostname}`),
+    `${URL.parse(text)?.protocol.replace(/\W+$/, "")}_${URL.parse(text)?.hostname}`,
   subjectsOf: ({ parameters: { host = "", port, socket } }: Named): readonly string[] => [
     socket === undefined ? portSubject(host, port) : `socket ${socket}`,
   ],

@@ -5,7 +5,6 @@ import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import { evaluateMeasures, type Measure, thresholdWarnings } from "./thresholds.ts";
-import { nameFor } from "./targets.ts";
 
 export const diskSpaceKind: CheckKindEntry<"disk_space"> = {
   observe: observeDiskSpace,
@@ -14,7 +13,7 @@ export const diskSpaceKind: CheckKindEntry<"disk_space"> = {
     form: "DIRECTORY",
     claims: ({ pathKind }) => pathKind === "directory",
     parametersOf: ({ path }) => ({ path }),
-    nameOf: ({ path }) => nameFor(`disk_${path}`),
+    nameOf: ({ path }) => `disk_${path}`,
     textOf: ({ parameters: { path } }) => path,
     subjectsOf: ({ parameters }) => [`disk ${parameters.path.replace(/(?<=.)\/+$/, "")}`],
   },
@@ -29,7 +28,6 @@ async function observeDiskSpace(
   { parameters: { path, free, freeInodes }, timeoutMs }: CheckOf<"disk_space">,
   { system: { clock, host }, signal }: ObserveContext,
 ): Promise<CheckResult> {
-  signal.throwIfAborted();
   let facts: FileSystemFacts;
   using deadline = startDeadline(clock, timeoutMs, signal);
   try {

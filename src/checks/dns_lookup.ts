@@ -12,7 +12,6 @@ import { startDeadline } from "../shared/deadline.ts";
 import { asciiName, canonicalAddress } from "../shared/ip_address.ts";
 import { roundedMs } from "../shared/json_values.ts";
 import { counted, quote } from "../shared/text.ts";
-import { nameFor } from "./targets.ts";
 
 export const dnsLookupKind: CheckKindEntry<"dns_lookup"> = {
   observe: observeDnsLookup,
@@ -21,7 +20,7 @@ export const dnsLookupKind: CheckKindEntry<"dns_lookup"> = {
   target: {
     form: "NAME",
     parametersOf: ({ text }) => ({ name: text }),
-    nameOf: ({ text }) => nameFor(`dns_${text}`),
+    nameOf: ({ text }) => `dns_${text}`,
     subjectsOf: ({ parameters: { name, type } }) => [`dns ${type} ${name.toLowerCase()}`],
     textOf: ({ parameters: { name, type } }) => `${name} ${type}`,
   },
@@ -43,7 +42,6 @@ interface ServerAnswer {
 async function observeDnsLookup(check: CheckOf<"dns_lookup">, context: ObserveContext): Promise<CheckResult> {
   const { system: { clock, dns }, signal } = context;
   const { type, server } = check.parameters;
-  signal.throwIfAborted();
   using deadline = startDeadline(clock, check.timeoutMs, signal);
   const startMs = clock.monotonicMs();
   const name = absoluteName(check.parameters.name, type);

@@ -10,8 +10,7 @@ import { quote } from "../shared/text.ts";
 import { HOUR_MS } from "../shared/time_units.ts";
 import { describeExpiry, timeLeftWarnings } from "./certificate_verdict.ts";
 import { RDAP_SERVERS } from "./generated/rdap_servers.ts";
-import { askJson, fieldsOf, listOf } from "./http/ask_json.ts";
-import { nameFor } from "./targets.ts";
+import { askJson, fieldsOf, listOf } from "./http/ask.ts";
 
 export const domainExpiryKind: CheckKindEntry<"domain_expiry"> = {
   observe: observeDomainExpiry,
@@ -20,7 +19,7 @@ export const domainExpiryKind: CheckKindEntry<"domain_expiry"> = {
   target: {
     form: "DOMAIN",
     parametersOf: ({ text }) => /^[^\s/:@]+\.[^\s/:@.]+$/.test(text) ? { domain: text } : null,
-    nameOf: ({ text }) => nameFor(`domain_${text}`),
+    nameOf: ({ text }) => `domain_${text}`,
     subjectsOf: ({ parameters: { domain } }) => [`registration of ${asciiOf(domain)}`],
     textOf: ({ parameters: { domain } }) => domain,
   },

@@ -41,7 +41,6 @@ interface Member extends KnownCondition {
  * inactive ones are left out: where they would be needed, the group is not `ok`.
  */
 function observeGroup(check: CheckOf<"group">, context: ObserveContext): Promise<CheckResult> {
-  if (context.signal.aborted) return Promise.reject(context.signal.reason);
   const { checks, require, atLeast } = check.parameters;
   const members = checks.flatMap((name): readonly Member[] => {
     const known = context.conditionOf?.(name) ?? null;

@@ -5,7 +5,7 @@ import { hostAndPort, permissionsOfServer } from "../domain/runtime_permissions.
 import { decodeComponent, joinBytes, quote } from "../shared/text.ts";
 import { trustErrors, trustWarnings } from "./certificate_verdict.ts";
 import { type ConnectionEnd, ConnectionReader, hasConnected, observeConnection } from "./connection_run.ts";
-import { hostPortIn, nameFor, portSubject } from "./targets.ts";
+import { hostPortIn, portSubject } from "./targets.ts";
 
 type Parameters = CheckOf<"grpc_health">["parameters"];
 
@@ -32,7 +32,7 @@ export const grpcHealthKind: CheckKindEntry<"grpc_health"> = {
       const place = hostPortIn(text.replace(SCHEME, "").replace(/\/$/, ""));
       return place === null ? null : { ...place, ...text.toLowerCase().startsWith("grpcs") && { tls: true } };
     },
-    nameOf: ({ text }) => nameFor(`grpc_${text.replace(SCHEME, "")}`),
+    nameOf: ({ text }) => `grpc_${text.replace(SCHEME, "")}`,
     subjectsOf: (
       { parameters: { host, port, service } },
     ) => [`grpc ${portSubject(host, port)} ${service}`.trim()],

@@ -4,7 +4,7 @@ import { type CheckOf, type CheckResult, checkResult } from "../domain/check.ts"
 import { hostAndPort, permissionsOfUrl, type RequiredPermissions } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import type { HttpExpectation, HttpMessage, HttpStep } from "../domain/generated/config.ts";
-import { observeAddresses } from "./every_address.ts";
+import { observeAddresses } from "./connection_run.ts";
 import {
   certificateWarnings,
   conditionOf,
@@ -13,7 +13,7 @@ import {
   type Exchange,
   timeoutText,
 } from "./http/exchange.ts";
-import { nameFor, portSubject } from "./targets.ts";
+import { portSubject } from "./targets.ts";
 import { type Condition, highestSeverity } from "../domain/condition.ts";
 import { roundedMs } from "../shared/json_values.ts";
 import { createRedactor } from "../shared/redact.ts";
@@ -24,7 +24,7 @@ import { BODY_PARTS } from "./http/expected_body.ts";
 import { isAbsenceExpected } from "./http/json_comparisons.ts";
 import { exactDuration } from "../domain/duration.ts";
 import { refusalBy, trustErrors, trustWarnings } from "./certificate_verdict.ts";
-import { expectsRedirection, HARMLESS_HEADER } from "./http/redirects.ts";
+import { expectsRedirection, HARMLESS_HEADER } from "./http/ask.ts";
 
 export const httpRequestKind: CheckKindEntry<"http_request"> = {
   observe: observeHttpRequest,
@@ -37,7 +37,7 @@ export const httpRequestKind: CheckKindEntry<"http_request"> = {
       isUrl(text)
         ? { request: { target: text }, ...text.startsWith("https:") && { response: { certificate: {} } } }
         : null,
-    nameOf: ({ text }) => nameFor(text.replace(/^https?:\/\/(?:[^/]*@)?/i, "").replace(/[?#].*/, "")),
+    nameOf: ({ text }) => text.replace(/^https?:\/\/(?:[^/]*@)?/i, "").replace(/[?#].*/, ""),
     subjectsOf: ({ parameters }) =>
       requestsOf(parameters).flatMap(({ target }) => {
         const { hostname, port, protocol } = new URL(target);

@@ -17,9 +17,8 @@ export const loadKind: CheckKindEntry<"load"> = {
 
 function observeLoad(
   { parameters }: CheckOf<"load">,
-  { system: { host, platform }, signal }: ObserveContext,
+  { system: { host, platform } }: ObserveContext,
 ) {
-  signal.throwIfAborted();
   if (platform === "windows") return unknownResult("Windows has no load average");
   let averages: readonly number[];
   try {

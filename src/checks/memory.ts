@@ -18,9 +18,8 @@ export const memoryKind: CheckKindEntry<"memory"> = {
 
 function observeMemory(
   { parameters: { available, swapUsed } }: CheckOf<"memory">,
-  { system: { host }, signal }: ObserveContext,
+  { system: { host } }: ObserveContext,
 ): CheckResult {
-  signal.throwIfAborted();
   let facts: MemoryFacts;
   try {
     facts = host.memory();

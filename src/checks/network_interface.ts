@@ -5,7 +5,6 @@ import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { quote } from "../shared/text.ts";
 import { SECOND_MS } from "../shared/time_units.ts";
 import { describeFailure, runCommand } from "./system_command.ts";
-import { nameFor } from "./targets.ts";
 import { evaluateMeasures, type Measure, thresholdsOf, thresholdWarnings } from "./thresholds.ts";
 
 export const networkInterfaceKind: CheckKindEntry<"network_interface"> = {
@@ -15,7 +14,6 @@ export const networkInterfaceKind: CheckKindEntry<"network_interface"> = {
   target: {
     form: "NAME",
     parametersOf: ({ text }) => ({ name: text }),
-    nameOf: ({ text }) => nameFor(text),
     subjectsOf: ({ parameters: { name } }) => [`network interface ${name}`],
     textOf: ({ parameters: { name } }) => name,
     goesDown: true,
@@ -46,8 +44,7 @@ async function observeInterface(
   { parameters, timeoutMs }: CheckOf<"network_interface">,
   context: ObserveContext,
 ): Promise<CheckResult> {
-  const { system: { clock, hostName, platform }, memory, signal } = context;
-  signal.throwIfAborted();
+  const { system: { clock, hostName, platform }, memory } = context;
   if (platform !== "linux") return unknownResult("only Linux has ip, which lists the interfaces");
   const { name } = parameters;
   const words = ["-j", "-s", "link", "show", "dev", name];

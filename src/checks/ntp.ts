@@ -5,7 +5,7 @@ import { startDeadline } from "../shared/deadline.ts";
 import { canonicalAddress } from "../shared/ip_address.ts";
 import { roundedMs } from "../shared/json_values.ts";
 import { failureVerdict, timeoutText } from "./certificate_verdict.ts";
-import { hostPortIn, nameFor } from "./targets.ts";
+import { hostPortIn } from "./targets.ts";
 import { evaluateMeasures, thresholdsOf, thresholdWarnings } from "./thresholds.ts";
 
 export const ntpKind: CheckKindEntry<"ntp"> = {
@@ -23,7 +23,7 @@ export const ntpKind: CheckKindEntry<"ntp"> = {
         ? hostPortIn(host)
         : { host: host.replace(/^\[(.*)\]$/, "$1") };
     },
-    nameOf: ({ text }) => nameFor(`ntp_${text.replace(/^ntp:\/\//i, "")}`),
+    nameOf: ({ text }) => `ntp_${text.replace(/^ntp:\/\//i, "")}`,
     subjectsOf: ({ parameters: { host, port } }) => [`ntp ${hostAndPort(host.toLowerCase(), port)}`],
     textOf: ({ parameters: { host, port } }) => hostAndPort(host, port),
   },
@@ -45,7 +45,6 @@ async function observeNtp(
   { parameters: { host, port, offset, asWarning }, timeoutMs }: CheckOf<"ntp">,
   { system: { clock, connections }, signal }: ObserveContext,
 ): Promise<CheckResult> {
-  signal.throwIfAborted();
   using deadline = startDeadline(clock, timeoutMs, signal);
   const target = { host, port };
   const bad = asWarning ? "warning" : "critical";

@@ -4,7 +4,7 @@ import type { ProcessEnd } from "../domain/processes.ts";
 import type { System } from "../domain/system.ts";
 import { truncate } from "../shared/text.ts";
 import { evaluateMeasures, type Measure, thresholdsOf, thresholdWarnings } from "./thresholds.ts";
-import { nameFor } from "./targets.ts";
+import { runCommand } from "./system_command.ts";
 
 export const pingKind: CheckKindEntry<"ping"> = {
   observe: observePing,
@@ -14,7 +14,7 @@ export const pingKind: CheckKindEntry<"ping"> = {
   target: {
     form: "HOST",
     parametersOf: ({ text }) => ({ host: text }),
-    nameOf: ({ text }) => nameFor(`ping_${text}`),
+    nameOf: ({ text }) => `ping_${text}`,
     subjectsOf: ({ parameters: { host } }) => [`ping ${host.toLowerCase()}`],
     textOf: ({ parameters: { host } }) => host,
     goesDown: true,
@@ -28,14 +28,14 @@ export const pingKind: CheckKindEntry<"ping"> = {
 };
 
 /** Runs the system's `ping`, with options that iputils, BusyBox, inetutils and macOS share. */
-async function observePing(check: CheckOf<"ping">, { system, directory, signal }: ObserveContext) {
+async function observePing(check: CheckOf<"ping">, context: ObserveContext) {
   const { parameters, timeoutMs } = check;
   const { host, count } = parameters;
-  const { processes, platform } = system;
-  const command = commandOf(parameters, system);
+  const { platform } = context.system;
+  const command = commandOf(parameters, context.system);
   // At least one second, and no more than the timeout leaves after the last request.
   const waitSeconds = Math.max(1, Math.floor(timeoutMs / 1000) - count);
-  const end = await processes.run({
+  const end = await runCommand({
     path: command,
     arguments: [
       ...["-n", "-q", "-c", `${count}`],
@@ -43,12 +43,8 @@ async function observePing(check: CheckOf<"ping">, { system, directory, signal }
       // A name that begins with a hyphen is no option.
       ...["--", host.replace(/^\[(.*)\]$/, "$1")],
     ],
-    // The words and numbers are those that are read here.
-    environment: { LC_ALL: "C" },
-    directory,
     timeoutMs,
-    outputBytesMax: OUTPUT_BYTES_MAX,
-  }, signal);
+  }, context);
   if (end.ended === "not_started") return unknownResult(`cannot start "${command}": ${end.reason}`);
   if (end.ended === "timed_out") {
     return checkResult("critical", `timeout after ${timeoutMs / 1000} s while pinging ${host}`);
@@ -62,9 +58,6 @@ async function observePing(check: CheckOf<"ping">, { system, directory, signal }
   }
   return evaluate({ sent, received, averageMs: TIMES.exec(end.stdout.text)?.[1] }, check);
 }
-
-/** The summary has two lines; the text before it may be anything. */
-const OUTPUT_BYTES_MAX = 64 * 1024;
 
 /** Duplicates may make more replies than requests. */
 const COUNTS = /^(\d{1,9}) packets transmitted, (\d{1,9}) (?:packets )?received\b/m;

@@ -11,7 +11,6 @@ import { readText, UnreadableFileError } from "../shared/regular_file.ts";
 import { createLineSearch } from "./body_pattern.ts";
 import { describeFailure, runCommand, runSystemCommand } from "./system_command.ts";
 import { evaluateMeasures, type Measure, thresholdsOf, thresholdWarnings } from "./thresholds.ts";
-import { nameFor } from "./targets.ts";
 
 export const processKind: CheckKindEntry<"process"> = {
   observe: observeProcess,
@@ -19,7 +18,6 @@ export const processKind: CheckKindEntry<"process"> = {
   target: {
     form: "NAME",
     parametersOf: ({ text }) => ({ name: text }),
-    nameOf: ({ text }) => nameFor(text),
     subjectsOf: ({ parameters: { name, pattern, executable, pidFile, user } }) => [
       `process ${name ?? pattern ?? executable ?? pidFile ?? `of ${user}`}`,
     ],
@@ -62,7 +60,6 @@ interface Process {
 async function observeProcess(check: CheckOf<"process">, context: ObserveContext): Promise<CheckResult> {
   const { parameters, timeoutMs } = check;
   const { system, signal } = context;
-  signal.throwIfAborted();
   if (system.platform === "windows") return unknownResult("Windows has no ps, which lists the processes");
   const command = commandOf(parameters, system);
   const isLinux = system.platform === "linux";

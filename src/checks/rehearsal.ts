@@ -47,7 +47,6 @@ async function observeRehearsal(
   context: ObserveContext,
 ): Promise<CheckResult> {
   const { system: { clock, randomId }, memory, notifies = false, isAsked = false, undelivered } = context;
-  context.signal.throwIfAborted();
   const { parameters, rehearsed, jobTimes: times } = check;
   if (context.jobs === null || memory === undefined) return unknownResult("no data: no state is stored");
   if (rehearsed === undefined || times === undefined) return unknownResult("no data: it has no channel");

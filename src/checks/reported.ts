@@ -7,13 +7,11 @@ import { withoutTarget } from "./targets.ts";
  * they come. A run here only finds out whether one is missing.
  */
 export const reportedKind: CheckKindEntry<"reported"> = {
-  observe(check, { reports, signal }) {
-    if (signal.aborted) return Promise.reject(signal.reason);
-    return Promise.resolve(
+  observe: (check, { reports }) =>
+    Promise.resolve(
       reports?.look(check) ??
         { ...unknownResult("its agent reports to the service, which does not run here"), awaits: "report" },
-    );
-  },
+    ),
   limit: "none",
   withoutLocations: "an agent reports it",
   target: withoutTarget("reported"),

@@ -6,7 +6,6 @@ import { firstItems } from "../shared/text.ts";
 import { UNIT_NAME } from "../shared/unit_name.ts";
 import { runSystemCommand } from "./system_command.ts";
 import { evaluateMeasures, thresholdWarnings } from "./thresholds.ts";
-import { nameFor } from "./targets.ts";
 
 export const systemdUnitKind: CheckKindEntry<"systemd_unit"> = {
   observe: observeSystemdUnit,
@@ -15,7 +14,7 @@ export const systemdUnitKind: CheckKindEntry<"systemd_unit"> = {
     form: "UNIT",
     claims: ({ text }) => UNIT_NAME.test(text),
     parametersOf: ({ text }) => ({ unit: text }),
-    nameOf: ({ text }) => nameFor(text.replace(/\.service$/, "")),
+    nameOf: ({ text }) => text.replace(/\.service$/, ""),
     subjectsOf: ({ parameters: { unit } }) => [`unit ${unit.includes(".") ? unit : `${unit}.service`}`],
     textOf: ({ parameters: { unit } }) => unit,
     goesDown: true,
@@ -29,7 +28,6 @@ async function observeSystemdUnit(
   context: ObserveContext,
 ): Promise<CheckResult> {
   const { parameters, timeoutMs } = check;
-  context.signal.throwIfAborted();
   if (context.system.platform !== "linux") return unknownResult("systemd runs on Linux only");
   const properties = "Id,LoadState,ActiveState,SubState,Result,NRestarts";
   const printed = await runSystemCommand({

@@ -4,10 +4,16 @@ import { hostAndPort, permissionsOfServer } from "../domain/runtime_permissions.
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import type { Connection, ConnectionTarget } from "../domain/connections.ts";
 import { trustErrors, trustWarnings } from "./certificate_verdict.ts";
-import { type ConnectionEnd, type ConnectionRun, hasConnected, observeConnection } from "./connection_run.ts";
+import {
+  type ConnectionEnd,
+  type ConnectionRun,
+  hasConnected,
+  indexOf,
+  observeConnection,
+} from "./connection_run.ts";
 import { createRedactor } from "../shared/redact.ts";
 import { counted, quote } from "../shared/text.ts";
-import { hostPortIn, nameFor, nameForPath, portSubject } from "./targets.ts";
+import { hostPortIn, nameForPath, portSubject } from "./targets.ts";
 import { isLoopback } from "../shared/ip_address.ts";
 import { capturedNames, metricName, stepName } from "./step_names.ts";
 
@@ -26,9 +32,9 @@ export const tcpConnectKind: CheckKindEntry<"tcp_connect"> = {
     },
     nameOf: ({ text, path }) => {
       const dialog = protocolIn(text);
-      if (dialog !== null) return nameFor(`${dialog.protocol}_${dialog.host}`);
+      if (dialog !== null) return `${dialog.protocol}_${dialog.host}`;
       const { host, port } = hostPortIn(text) ?? { host: nameForPath(path), port: "" };
-      return nameFor(`${isLoopback(host) ? "port" : host}_${port}`);
+      return `${isLoopback(host) ? "port" : host}_${port}`;
     },
     subjectsOf: ({ parameters }) => [
       parameters.socket === undefined
@@ -257,21 +263,12 @@ class AnswerSearch {
     this.#answer.set(part, this.length);
     this.length += part.length;
     this.isCut ||= part.length < bytes.length;
-    this.found ||= holds(this.#answer.subarray(from, this.length), this.#wanted);
+    this.found ||= indexOf(this.#answer.subarray(0, this.length), this.#wanted, from) >= 0;
   }
 
   text(): string {
     return new TextDecoder().decode(this.#answer.subarray(0, this.length));
   }
-}
-
-function holds(bytes: Uint8Array, wanted: Uint8Array): boolean {
-  const [first] = wanted;
-  if (first === undefined) return true;
-  for (let start = bytes.indexOf(first); start >= 0; start = bytes.indexOf(first, start + 1)) {
-    if (wanted.every((byte, index) => bytes[start + index] === byte)) return true;
-  }
-  return false;
 }
 
 type Protocol = NonNullable<TcpConnectParameters["protocol"]>;

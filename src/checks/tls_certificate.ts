@@ -2,8 +2,8 @@ import { type CheckOf, checkResult } from "../domain/check.ts";
 import { hostAndPort, permissionsOfServer } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { readVerdict, timeLeftWarnings, trustErrors, trustWarnings } from "./certificate_verdict.ts";
-import { observeWithAuthorities } from "./every_address.ts";
-import { hostPortIn, nameFor, portSubject } from "./targets.ts";
+import { observeWithAuthorities } from "./connection_run.ts";
+import { hostPortIn, portSubject } from "./targets.ts";
 
 export const tlsCertificateKind: CheckKindEntry<"tls_certificate"> = {
   observe: observeTlsCertificate,
@@ -12,7 +12,7 @@ export const tlsCertificateKind: CheckKindEntry<"tls_certificate"> = {
   target: {
     form: "HOST[:PORT]",
     parametersOf: ({ text }) => /[\s/]/.test(text) ? null : { ...hostPortIn(text) ?? { host: text } },
-    nameOf: ({ text }) => nameFor(`certificate_${text}`),
+    nameOf: ({ text }) => `certificate_${text}`,
     subjectsOf: (
       { parameters: { host, port } },
     ) => [portSubject(host, port), `certificate of ${portSubject(host, port)}`],

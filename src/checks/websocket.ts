@@ -5,7 +5,6 @@ import { permissionsOfServer } from "../domain/runtime_permissions.ts";
 import { joinBytes, oneLine, quote } from "../shared/text.ts";
 import { trustErrors, trustWarnings } from "./certificate_verdict.ts";
 import { type ConnectionEnd, ConnectionReader, hasConnected, observeConnection } from "./connection_run.ts";
-import { nameFor } from "./targets.ts";
 
 type Parameters = CheckOf<"websocket">["parameters"];
 
@@ -29,7 +28,7 @@ export const websocketKind: CheckKindEntry<"websocket"> = {
     form: "URL",
     claims: ({ text }) => /^wss?:\/\//i.test(text),
     parametersOf: ({ text }) => /^wss?:\/\//i.test(text) ? { url: text } : null,
-    nameOf: ({ text }) => nameFor(text.replace(/^wss?:\/\//i, "").replace(/[?#].*/, "")),
+    nameOf: ({ text }) => text.replace(/^wss?:\/\//i, "").replace(/[?#].*/, ""),
     subjectsOf: ({ parameters }) => [textOf(parameters) ?? "websocket"],
     textOf: ({ parameters }) => textOf(parameters),
     goesDown: true,

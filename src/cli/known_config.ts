@@ -136,7 +136,7 @@ export function checksOfState(
   run: MonitorRun | null,
   records: readonly CheckRecord[],
 ): readonly ShownCheck[] {
-  // Without its schedule, a check is overdue when its record says so: `overdue.ts` adds two of these intervals.
+  // Without its schedule, a check is overdue when its record says so: `overdueAtMs` adds two of these intervals.
   const intervals = new Map(records.map(({ name, overdueAtMs, nextRunAtMs }) => {
     const leftMs = overdueAtMs === null || nextRunAtMs === null ? 0 : overdueAtMs - nextRunAtMs;
     return [name, Math.max(0, leftMs / 2)];

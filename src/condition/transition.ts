@@ -18,23 +18,22 @@ import {
 } from "../domain/condition.ts";
 import {
   addResult,
+  conditionBefore,
   confirm,
+  confirmedAs,
   type ConfirmedChange,
   count,
   COUNT_MAX,
-  NO_RESULTS,
-  occurrences,
-} from "./confirm.ts";
-import {
-  conditionBefore,
-  confirmedAs,
   dueEvent,
+  FLAPPING_RESULTS,
+  flaps,
   hasProblem,
   letsRecoveriesPass,
+  NO_RESULTS,
+  occurrences,
   reminderAfterMs,
 } from "./condition_state.ts";
 import { actionPhase } from "./action.ts";
-import { FLAPPING_RESULTS, flaps } from "./flapping.ts";
 
 /** The settings of a check that the machine uses. They may differ from one call to the next (a reload). */
 export type ConditionPolicy = Pick<
@@ -78,7 +77,7 @@ export interface ObservedResult extends Circumstances {
   readonly isInterrupted?: boolean | undefined;
 }
 
-/** Whether a notification is due, and why. */
+/** Whether a notification is due. */
 export type Verdict =
   | {
     readonly kind: "notify";
@@ -88,16 +87,14 @@ export type Verdict =
     readonly previous: ShownCondition;
     /** The first result that was not `ok` of the notified problem; in a recovery, of the problem that ended. */
     readonly problemBeganAtMs: number;
-    readonly reason: string;
   }
   | {
     readonly kind: "suppressed";
     /** The suppressed notification. A reminder is dropped; any other stays due. */
     readonly event: NotificationEvent;
     readonly suppressedBy: Suppression;
-    readonly reason: string;
   }
-  | { readonly kind: "quiet"; readonly reason: string };
+  | { readonly kind: "quiet" };
 
 export interface Transition {
   readonly state: ConditionState;
@@ -153,11 +150,8 @@ function counted(policy: ConditionPolicy, before: ConditionState, observed: Obse
     problemBeganAtMs: isFailing ? state.problemBeganAtMs ?? Math.min(beganAtMs, nowMs) : null,
   };
   const next = withNotified(seen, observed);
-  const event = dueEvent(next);
-  const decision = event === null
-    ? decideReminder(policy, next, observed)
-    : { event, reason: change === null ? "it was suppressed until now" : change.reason };
-  return { ...conclude(policy, next, { ...observed, ...decision }), change };
+  const event = dueEvent(next) ?? (isReminderDue(policy, next, observed) ? "reminder" : null);
+  return { ...conclude(policy, next, { ...observed, event }), change };
 }
 
 /**
@@ -222,11 +216,7 @@ export function review(
   policy: ReviewPolicy = { flapping: "once" },
 ): Transition {
   const state = withNotified(before, circumstances);
-  const event = dueEvent(state);
-  const decision: Decision = event === null
-    ? { event, reason: "nothing was suppressed" }
-    : { event, reason: "it was suppressed until now" };
-  return { ...conclude(policy, state, { ...circumstances, ...decision }), change: null };
+  return { ...conclude(policy, state, { ...circumstances, event: dueEvent(state) }), change: null };
 }
 
 /** Returns a state that was notified as far as every channel was: of another condition, if one channel was. */
@@ -237,26 +227,15 @@ function withNotified(state: ConditionState, { known }: Circumstances): Conditio
   return notified === state.notified ? state : { ...state, notified };
 }
 
-interface Decision {
-  readonly event: NotificationEvent | null;
-  readonly reason: string;
-}
-
-function decideReminder(
-  policy: ConditionPolicy,
+function isReminderDue(
+  { reminders }: ConditionPolicy,
   state: ConditionState,
   { nowMs, isAcknowledged = false }: Circumstances,
-): Decision {
-  if (!hasProblem(state)) return { event: null, reason: "no problem is confirmed" };
-  if (state.observed === "ok") return { event: null, reason: "the observation was ok" };
-  if (isAcknowledged) return { event: null, reason: "the problem is acknowledged" };
-  if (policy.reminders === false) return { event: null, reason: "the problem was notified" };
-  if (policy.reminders === true) return { event: "reminder", reason: "the problem goes on" };
+): boolean {
+  if (!hasProblem(state) || state.observed === "ok" || isAcknowledged) return false;
+  if (typeof reminders === "boolean") return reminders;
   // The absolute distance counts, so that a wall clock set back delays a reminder by one interval at most.
-  const notifiedAtMs = state.notifiedAtMs ?? -Infinity;
-  return Math.abs(nowMs - notifiedAtMs) >= reminderAfterMs(policy.reminders, state)
-    ? { event: "reminder", reason: "the problem goes on and the last notification is long enough ago" }
-    : { event: null, reason: "the last notification is not long enough ago" };
+  return Math.abs(nowMs - (state.notifiedAtMs ?? -Infinity)) >= reminderAfterMs(reminders, state);
 }
 
 /** Returns whether each channel was already sent a notification, of nothing better, in place of all changes while it flaps. */
@@ -289,17 +268,15 @@ function isEnding(
 function conclude(
   policy: ReviewPolicy,
   state: ConditionState,
-  { event, reason, nowMs, ...circumstances }: Circumstances & Decision,
+  { event, nowMs, ...circumstances }: Circumstances & { readonly event: NotificationEvent | null },
 ): Omit<Transition, "change"> {
   const seen = state.observed === null ? 0 : occurrences(state, state.observed);
   if (event === null || state.confirmed === null) {
     const isDecided = circumstances.suppressedBy === null && hasProblem(state);
     const decided = isDecided ? { ...state, notifiedSinceMs: state.notifiedSinceMs ?? nowMs } : state;
-    return { state: decided, occurrences: seen, verdict: { kind: "quiet", reason } };
+    return { state: decided, occurrences: seen, verdict: { kind: "quiet" } };
   }
-  if (isEnding(state, event, circumstances)) {
-    return { state, occurrences: seen, verdict: { kind: "quiet", reason: "the last result is ok" } };
-  }
+  if (isEnding(state, event, circumstances)) return { state, occurrences: seen, verdict: { kind: "quiet" } };
   const passes = event === "recovery" && circumstances.suppressedBy !== null &&
     letsRecoveriesPass(circumstances.suppressedBy);
   const waits = (event === "problem" || event === "change") && circumstances.acts === true &&
@@ -307,7 +284,7 @@ function conclude(
   const suppressedBy = (passes ? null : circumstances.suppressedBy) ?? (waits ? "action" : null) ??
     (hasNotifiedFlapping(policy, state, circumstances) ? "flapping" : null);
   if (suppressedBy !== null) {
-    return { state, occurrences: seen, verdict: { kind: "suppressed", event, suppressedBy, reason } };
+    return { state, occurrences: seen, verdict: { kind: "suppressed", event, suppressedBy } };
   }
   const began = event === "recovery" ? state.notifiedProblemBeganAtMs : state.problemBeganAtMs;
   // An escalation to one channel delays no reminder of the others.
@@ -329,7 +306,6 @@ function conclude(
       condition: state.confirmed,
       previous: event === "problem" ? conditionBefore(state) : state.notified,
       problemBeganAtMs: began ?? nowMs,
-      reason,
     },
   };
 }

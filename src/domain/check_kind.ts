@@ -107,7 +107,8 @@ export interface CheckTarget<K extends CheckKind> {
   claims?(word: TargetWord): boolean;
   /** The parameters for a word, as in the config; `null`: it has another form. */
   parametersOf(word: TargetWord): written.CheckParameters[K] | null;
-  nameOf(word: TargetWord): string;
+  /** A name for a check, of any characters. @default the word */
+  nameOf?(word: TargetWord): string;
   /** The threshold that a new check is given. @default none, that of the config applies */
   readonly threshold?: number;
   /** The subjects of a check. The first is its own; another check with that text, of any kind, covers it. */

@@ -150,7 +150,7 @@ export interface ConditionState {
   readonly atLeast: ConditionCounts;
   /** How many results in a row, up to the last one, were at most of that severity. */
   readonly atMost: ConditionCounts;
-  /** The newest results, see `addResult` in `confirm.ts`. */
+  /** The newest results, see `addResult` in `condition_state.ts`. */
   readonly recent: string;
   /** How many of these came after the confirmed condition was last lowered. */
   readonly sinceLowered: number;

@@ -1,5 +1,5 @@
 /**
- * The contents of the next message of a channel. Pure.
+ * The next message of a channel: its notifications with their order, id and common causes. Pure.
  *
  * - Order: the notifications of a check are sent in order. A check contributes its first notification, its head, and
  *   those that directly follow.
@@ -10,8 +10,20 @@
  * - With groups, those of a group are sent together, whatever the channel, once the first of them is due.
  * - A batch that is rejected, or has failed for an hour, is sent one by one.
  */
-import { isStandalone, type QueuedNotification } from "../domain/outbox.ts";
-import type { ChannelGroup, QueueContext, Round } from "./queue_state.ts";
+import {
+  isStandalone,
+  type Notification,
+  PLAIN_NOTIFICATION,
+  type QueuedNotification,
+} from "../domain/outbox.ts";
+import { commonCause, describeItem, describeItems, withinLength } from "../channels/describe_item.ts";
+import type { ChannelGroup, CommonCauses, QueueContext, Round } from "./queue_state.ts";
+import { severity } from "../domain/condition.ts";
+import { hashId } from "../shared/hash.ts";
+import type { Message, MessageItem } from "../domain/delivery.ts";
+import { type DeliveryMarkers, markerKey } from "./outbox_changes.ts";
+import { lazily } from "../shared/lazily.ts";
+import { awaitedUntilMs, CAUSE_WAIT_MS, type CausesOptions, findCauses, type FoundCause } from "./causes.ts";
 
 /** A message with more is hard to read, and a receiver may reject it. */
 const BATCH_MAX = 1000;
@@ -153,4 +165,213 @@ function leastTried(
 
 export function bySequence(one: QueuedNotification, other: QueuedNotification): number {
   return one.sequence - other.sequence;
+}
+
+/**
+ * Returns the message of queued notifications: checks that others depend on first, since they are the likely cause, those
+ * with the most before those that depend on them; then by severity, and each check in order.
+ */
+export function toMessage(
+  id: string,
+  notifications: readonly QueuedNotification[],
+  { markers, group }: { readonly markers: DeliveryMarkers; readonly group: ChannelGroup | null },
+): Message {
+  const items = notifications.map((queued): MessageItem => {
+    const { notification, missedProblem, summarized, channelKey } = queued;
+    const threadId = markers.get(markerKey(notification.check, channelKey))?.messageId || null;
+    return { notification, missedProblem, summarized, threadId: missedProblem === null ? threadId : null };
+  });
+  const severities = new Map<string, number>();
+  const causes = new Map<string, number>();
+  for (const { notification: { check, condition, dependents } } of items) {
+    severities.set(check, severity(condition));
+    causes.set(check, Math.max(dependents, causes.get(check) ?? 0));
+  }
+  const rank = (of: ReadonlyMap<string, number>, { notification: { check } }: MessageItem): number =>
+    of.get(check) ?? 0;
+  return {
+    id,
+    items: items.sort((one, other) =>
+      rank(causes, other) - rank(causes, one) || rank(severities, other) - rank(severities, one)
+    ),
+    isTest: false,
+    ...group !== null && { groupSize: sizeOf(group, notifications, markers) },
+    decidedAtMs: notifications.reduce(
+      (latest, { notification }) => Math.max(latest, notification.decidedAtMs),
+      -Infinity,
+    ),
+  };
+}
+
+/**
+ * Returns the id of a message: that of its notification, or one derived from the ids of all of them. So the same
+ * notifications have the same id in every process, and other notifications another one, even if the delivery of a
+ * message could not be persisted: a receiver that drops duplicates drops nothing else.
+ */
+export function messageIdOf(
+  notificationIds: readonly string[],
+  { hasCause = false }: { readonly hasCause?: boolean } = {},
+): string {
+  const [first = "", ...others] = notificationIds;
+  if (others.length === 0) return first;
+  return `${hashId(JSON.stringify(notificationIds))}${hasCause ? CAUSE_SUFFIX : ""}`;
+}
+
+/** The end of the id of a message of several problems with a common cause: their recoveries belong together, too. */
+const CAUSE_SUFFIX = "-cause";
+
+/** Returns how many checks of the group have a problem that the channel was notified of, or is now. */
+function sizeOf(
+  group: ChannelGroup,
+  notifications: readonly QueuedNotification[],
+  markers: DeliveryMarkers,
+): number {
+  const checks = new Set(notifications.map(({ notification: { check } }) => check));
+  const [first] = notifications;
+  for (const { check, channelKey, condition } of markers.values()) {
+    const isKnown = condition !== "ok" && channelKey === first?.channelKey;
+    if (isKnown && group.of(check) === group.of(first.notification.check)) checks.add(check);
+  }
+  return checks.size;
+}
+
+/**
+ * Returns the common causes of queued notifications, as they are now. The recoveries of checks whose problems were one
+ * message with a cause have a key in common.
+ */
+export function commonCausesOf(
+  options: CausesOptions,
+  markers: DeliveryMarkers,
+  nowMs: number,
+): CommonCauses {
+  const siblingsOf = siblingsIn(markers);
+  const sentIn = ({ channelKey, notification: { check } }: QueuedNotification): string =>
+    markers.get(markerKey(check, channelKey))?.messageId ?? "";
+  /** All of a cause wait, or they would be several messages. */
+  const awaitedOf = (check: string): number => {
+    const cause = findCauses(options).get(check);
+    if (cause === undefined) return awaitedUntilMs(check, options);
+    return awaited.getOrInsertComputed(
+      cause,
+      () => cause.names.reduce((least, name) => Math.min(least, awaitedUntilMs(name, options)), Infinity),
+    );
+  };
+  const awaited = new Map<FoundCause, number>();
+  const recoveries = new Map<string, number>();
+  return {
+    of(queued) {
+      const { check, event } = queued.notification;
+      if (event === "recovery") {
+        return siblingsOf(queued).length < 2 ? null : { key: `recovery ${sentIn(queued)}`, cause: null };
+      }
+      const found = findCauses(options).get(check);
+      if (found === undefined) return null;
+      const { attribute, text, checks, sinceMs } = found;
+      return { key: `${attribute} ${sinceMs}`, cause: { text, checks, sinceMs } };
+    },
+    awaitsOthers(queued) {
+      const { channelKey, notification: { check, event, decidedAtMs } } = queued;
+      const untilMs = decidedAtMs + CAUSE_WAIT_MS;
+      if (nowMs >= untilMs || nowMs < decidedAtMs) return false;
+      if (event !== "recovery") return awaitedOf(check) <= untilMs;
+      const key = messageKey({ channelKey, messageId: sentIn(queued) });
+      return recoveries.getOrInsertComputed(key, () => recoveryUntilMs(siblingsOf(queued), options)) <=
+        untilMs;
+    },
+  };
+}
+
+/** Returns the checks whose last results decide about the causes of queued notifications. */
+export function decidingChecks(
+  queued: readonly QueuedNotification[],
+  markers: DeliveryMarkers,
+): readonly string[] {
+  const siblingsOf = siblingsIn(markers);
+  return queued.flatMap((one) => {
+    const { notification: { check, event } } = one;
+    return event === "recovery" ? siblingsOf(one) : [check];
+  });
+}
+
+/** Returns a function that returns the checks whose problem was in the same message, because of its cause. */
+function siblingsIn(markers: DeliveryMarkers): (queued: QueuedNotification) => readonly string[] {
+  const siblings = lazily(() =>
+    Map.groupBy(markers.values(), ({ channelKey, messageId }) => messageKey({ channelKey, messageId }))
+  );
+  return ({ channelKey, notification: { check } }) => {
+    const messageId = markers.get(markerKey(check, channelKey))?.messageId;
+    if (messageId?.endsWith(CAUSE_SUFFIX) !== true) return [];
+    return siblings().get(messageKey({ channelKey, messageId }))?.map((marker) => marker.check) ?? [];
+  };
+}
+
+function messageKey(
+  { channelKey, messageId }: { readonly channelKey: string; readonly messageId: string },
+): string {
+  return `${channelKey} ${messageId}`;
+}
+
+/**
+ * Returns until when a recovery waits for those of the same message: `-Infinity` while a check of them is being run at
+ * once, else the next run that may confirm a recovery; `Infinity`: for none.
+ */
+function recoveryUntilMs(checks: readonly string[], { recordOf, running }: CausesOptions): number {
+  const records = checks.filter((name) => running.has(name)).map(recordOf);
+  const recoveredAtMs = records.reduce(
+    (latest, { last, condition: { observed } }) =>
+      observed === "ok" && last !== null ? Math.max(latest, last.startedAtMs + last.durationMs) : latest,
+    -Infinity,
+  );
+  return records.filter(({ condition: { confirmed } }) => confirmed !== "ok").reduce(
+    (least, { last, condition: { observed }, nextRunAtMs }) => {
+      if (observed === "ok") return Math.min(least, nextRunAtMs ?? Infinity);
+      return (last?.startedAtMs ?? Infinity) < recoveredAtMs ? -Infinity : least;
+    },
+    Infinity,
+  );
+}
+
+/** The most UTF-16 code units of the lines: a channel sends no more of a detail. */
+const LINES_LENGTH_MAX = 30_000;
+
+/**
+ * Returns a message with one item that counts and names the others, for a channel that sends each notification by itself.
+ * Its check is a number, such as `14 notifications`; its detail has a line for each.
+ */
+export function digestOf({ items, ...message }: Message): Message {
+  const notifications = items.map(({ notification }) => notification);
+  const [first] = notifications;
+  if (first === undefined || items.length === 1) return { items, ...message };
+  const lines = withinLength(items.map(describeItem), LINES_LENGTH_MAX);
+  const more = items.length - lines.length;
+  const isRecovery = notifications.every(({ event }) => event === "recovery");
+  const worst = notifications.reduce(
+    (highest, one) => severity(one.condition) > severity(highest.condition) ? one : highest,
+    first,
+  );
+  const cause = commonCause(items);
+  const notification: Notification = {
+    ...PLAIN_NOTIFICATION,
+    id: message.id,
+    check: `${items.length} notifications`,
+    event: isRecovery ? "recovery" : "problem",
+    condition: worst.condition,
+    previous: isRecovery ? worst.previous : "ok",
+    output: describeItems({ items, ...message }),
+    detail: [...lines, ...more > 0 ? [`and ${more} more`] : []].join("\n"),
+    problemBeganAtMs: least(notifications.map(({ problemBeganAtMs }) => problemBeganAtMs)),
+    decidedAtMs: message.decidedAtMs,
+    nextRunAtMs: least(notifications.map(({ nextRunAtMs }) => nextRunAtMs)),
+    hostName: first.hostName,
+    ...cause !== null && { cause },
+  };
+  const summarized = items.reduce((sum, item) => sum + item.summarized, 0);
+  return {
+    ...message,
+    items: [{ notification, missedProblem: null, summarized, threadId: null, isDigest: true }],
+  };
+}
+
+function least(times: readonly number[]): number {
+  return times.reduce((before, time) => Math.min(before, time));
 }

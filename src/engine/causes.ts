@@ -116,7 +116,7 @@ function searchCauses(options: CausesOptions): ReadonlyMap<string, FoundCause> {
   const found = new Map<string, FoundCause>();
   if (failing.length < CHECKS_MIN) return found;
   const candidates = candidatesOf(failing)
-    .filter((one) => !isRefuted(one.attribute, sinceOf(one.checks), options))
+    .filter((one) => refutersOf(one.attribute, sinceOf(one.checks), options).next().done === true)
     .sort(compare);
   for (let best = candidates.shift(); best !== undefined; best = candidates.shift()) {
     const { attribute } = best;
@@ -277,19 +277,15 @@ function suspectsOf(name: string, options: CausesOptions): readonly Suspect[] {
 const known = new WeakMap<CausesOptions, Map<string, ReadonlyMap<string, Suspect>>>();
 
 function suspectsWith(attribute: string, options: CausesOptions): ReadonlyMap<string, Suspect> {
-  const byAttribute = known.get(options) ?? new Map<string, ReadonlyMap<string, Suspect>>();
-  known.set(options, byAttribute);
-  const before = byAttribute.get(attribute);
-  if (before !== undefined) return before;
-  const all = [...options.suspectingWith(attribute)].flatMap((name) => failingCheck(name, options) ?? []);
-  const suspects = new Map(
-    together(all).flatMap((checks) => {
-      const suspect = toSuspect(attribute, checks, options);
-      return checks.map(({ name }) => [name, suspect]);
-    }),
-  );
-  byAttribute.set(attribute, suspects);
-  return suspects;
+  return known.getOrInsertComputed(options, () => new Map()).getOrInsertComputed(attribute, () => {
+    const all = [...options.suspectingWith(attribute)].flatMap((name) => failingCheck(name, options) ?? []);
+    return new Map(
+      together(all).flatMap((checks) => {
+        const suspect = toSuspect(attribute, checks, options);
+        return checks.map(({ name }) => [name, suspect]);
+      }),
+    );
+  });
 }
 
 function toSuspect(attribute: string, checks: readonly Failing[], options: CausesOptions): Suspect {
@@ -323,10 +319,7 @@ function undecided(
   }).sort(byText);
 }
 
-interface Candidate {
-  readonly attribute: string;
-  readonly checks: readonly Failing[];
-}
+type Candidate = Pick<Suspect, "attribute" | "checks">;
 
 /** Returns the attributes that enough failing checks suspect, of problems that began close together. */
 function candidatesOf(failing: readonly Failing[]): Candidate[] {
@@ -374,19 +367,11 @@ function compare(one: Candidate, other: Candidate): number {
     byText(one.attribute, other.attribute) || sinceOf(one.checks) - sinceOf(other.checks);
 }
 
-/** Returns whether an attribute worked in a run that ended after the first failing run began. */
-function isRefuted(
-  attribute: string,
-  sinceMs: number,
-  { running, recordOf, checksWith }: Pick<CausesOptions, "running" | "recordOf" | "checksWith">,
-): boolean {
-  return refutersOf(attribute, sinceMs, { running, recordOf, checksWith }).next().done !== true;
-}
-
+/** Yields the checks for which an attribute worked in a run that ended after the first failing run began. */
 function* refutersOf(
   attribute: string,
   sinceMs: number,
-  { running, recordOf, checksWith }: Pick<CausesOptions, "running" | "recordOf" | "checksWith">,
+  { running, recordOf, checksWith }: CausesOptions,
 ): Generator<string> {
   for (const name of checksWith(attribute)) {
     const { last } = recordOf(name);

@@ -11,9 +11,10 @@
  * The timer is no effect. It follows from the queue, see {@linkcode wakeAtMs}.
  */
 import type { QueuedNotification } from "../domain/outbox.ts";
-import { bySequence } from "./batching.ts";
+import { bySequence, newRound } from "./batching.ts";
 import { mergeDue, mergeNow, mergeSoon } from "./merge_pending.ts";
 import {
+  afterEnd,
   type ChannelQueue,
   EMPTY_QUEUE,
   type EventOf,
@@ -32,11 +33,10 @@ import {
   persistUse,
   rest,
   retrySoon,
+  sendNext,
   soonerForNew,
-  startRound,
   waitingAtMost,
 } from "./sending.ts";
-import { afterEnd, countedUse } from "./sending_limit.ts";
 
 /** Returns the next queue after an event. A status ignores the events that it does not handle. */
 export function transitionQueue(
@@ -78,8 +78,11 @@ type TransitionOf<S extends StatusKind, E extends QueueEvent["kind"]> = (
   context: QueueContext,
 ) => QueueTransition;
 
-/** What every status does that waits. */
-const WAITING = { woke: wake, reloaded: reload, released: leave, clock_set_back: setBack, stopped: stop };
+/** What every status does that waits. The persisted notifications of a queue that is left remain for its next owner. */
+const WAITING = {
+  ...{ woke: wake, reloaded: reload, clock_set_back: setBack, stopped: stop },
+  released: (): QueueTransition => ({ queue: EMPTY_QUEUE, effects: [] }),
+};
 
 const TRANSITIONS: {
   readonly [S in StatusKind]: { readonly [E in QueueEvent["kind"]]?: TransitionOf<S, E> };
@@ -169,7 +172,7 @@ function wake(
   const { status } = queue;
   if (!isForced && context.nowMs < status.untilMs) return mergeDue(queue, context);
   const failures = status.kind === "backing_off" ? status.failures : 0;
-  return startRound(queue, { failures, isForced }, context);
+  return sendNext(queue, newRound(failures, isForced), context);
 }
 
 function reload(
@@ -224,17 +227,12 @@ function waitToSend(
 ): QueueTransition {
   const { message, next } = queue.status;
   const unused = limit === null ? null : afterEnd(limit, null);
-  const effects = persistUse(countedUse(unused, message.notifications, { countedAtMs: nowMs }));
+  const effects = persistUse(unused, message.notifications, nowMs);
   if (next === "release") return { queue: EMPTY_QUEUE, effects };
   return { queue: { ...queue, status: { kind: "batching", untilMs: nowMs + REFUSED_MS } }, effects };
 }
 
 const REFUSED_MS = 1_000;
-
-/** The persisted notifications of the queue remain for its next owner. */
-function leave(): QueueTransition {
-  return { queue: EMPTY_QUEUE, effects: [] };
-}
 
 function stop(queue: ChannelQueue, _event: unknown, context: QueueContext): QueueTransition {
   const merged = mergeNow(queue, context);

@@ -1,18 +1,28 @@
 /** What is known now about a check, from its record: its condition, that it is pending, or why it is not known. */
 import { agentCheckName, type Check, isAgentCheck, isReported } from "../domain/check.ts";
 import { quote } from "../shared/text.ts";
-import { dueEvent, hasProblem, initialState, recoveredAtMs } from "../condition/condition_state.ts";
+import {
+  dueEvent,
+  hasProblem,
+  initialState,
+  isAttentive,
+  recoveredAtMs,
+} from "../condition/condition_state.ts";
 import type { KnownCondition, ResultState } from "../domain/check_kind.ts";
-import { type Condition, countedAs, severity, type ShownCondition } from "../domain/condition.ts";
+import {
+  type Condition,
+  type ConditionState,
+  countedAs,
+  severity,
+  type ShownCondition,
+} from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";
 import { describeNotRunning, type NotRunning } from "../domain/monitor_run.ts";
-import { isCron } from "../domain/schedule.ts";
+import { type IntervalSchedule, isCron, type Schedule } from "../domain/schedule.ts";
 import type { Silence } from "../domain/outbox.ts";
 import { type CheckRecord, isEdited } from "../domain/store.ts";
-import { shownWindow, silencesOf } from "./silences.ts";
+import { holdingDependencies, shownWindow, silencesOf } from "./suppression.ts";
 import { type OpenWindow, openWindow } from "./maintenance_windows.ts";
-import { holdingDependencies } from "./suppression.ts";
-import { clockToleranceMs, isInFuture, overdueAtMs, type Scheduled } from "./overdue.ts";
 
 /** A check for display: from the config, or from the state while the config has errors. */
 export interface ShownCheck extends
@@ -132,11 +142,9 @@ export function conditionOf(
   notRunning: NotRunning | null = null,
 ): KnownCondition {
   if (record === null || record.last === null) {
-    return {
-      condition: isAwaited(check, notRunning) ? "pending" : "unknown",
-      state: "never_ran",
-      last: null,
-    };
+    // A cron schedule names its times: until the first one, nothing is missing.
+    const isAwaited = isCron(check.schedule) && notRunning === null;
+    return { condition: isAwaited ? "pending" : "unknown", state: "never_ran", last: null };
   }
   const state = isEdited(check, record)
     ? "edited"
@@ -191,11 +199,6 @@ export function asHeard<Record extends CheckRecord | null>(
   return isSilent ? { ...record, overdueAtMs: -Infinity } : record;
 }
 
-/** A cron schedule names its times: until the first one, nothing is missing. */
-function isAwaited({ schedule }: Scheduled, notRunning: NotRunning | null): boolean {
-  return isCron(schedule) && notRunning === null;
-}
-
 /** Returns whether nothing ran a check since its service stopped; single calls may have. */
 function isLeft(record: CheckRecord, notRunning: NotRunning | null): boolean {
   const observedMs = record.condition.observedAtMs ?? -Infinity;
@@ -224,7 +227,7 @@ export function knownNotified(
 
 /** The description of a check besides its condition: the last output, and the reason if that alone would mislead. */
 export function describeStatus(status: CheckStatus, nowMs: number): string {
-  const { check, record, notRunning } = status;
+  const { check, record, notRunning, acknowledged } = status;
   if (record === null || record.last === null) {
     return isCron(check.schedule) && notRunning === null
       ? `never ran, first run in ${describeDuration(check.schedule.times.after(nowMs) - nowMs)}`
@@ -245,12 +248,8 @@ export function describeStatus(status: CheckStatus, nowMs: number): string {
     isNotified ? "" : `[${describeSuppression(status)}]`,
     record.condition.flappingSinceMs === null ? "" : "[flapping]",
     (record.condition.burn?.alert ?? null) === null ? "" : "[error budget burns]",
-    status.acknowledged === null ? "" : `[${describeAcknowledgement(status.acknowledged)}]`,
+    acknowledged === null ? "" : acknowledged === "" ? "[acknowledged]" : `[acknowledged: ${acknowledged}]`,
   ].filter((part) => part !== "").join(" ");
-}
-
-function describeAcknowledgement(note: string): string {
-  return note === "" ? "acknowledged" : `acknowledged: ${note}`;
 }
 
 /** Returns why a notification was not sent, in the order in which {@linkcode Suppression} applies. */
@@ -326,3 +325,104 @@ export function describeCount(check: ShownCheck, record: CheckRecord): string {
   if (threshold === null) return `${condition}, ${results} in a row`;
   return results < threshold ? `${condition}, ${results} of ${threshold}` : condition;
 }
+
+// Whether the next run of a record is overdue, or its last one lies in the future.
+
+/** The fields of a check that determine when it runs, and whether its record is current. */
+export type Scheduled = Pick<Check, "name" | "schedule" | "splay" | "definition" | "locations" | "agent">;
+
+type OverdueRecord =
+  & Pick<CheckRecord, "condition" | "nextRunAtMs">
+  & Partial<Pick<CheckRecord, "overdueAtMs" | "last">>;
+
+/** How long a result of an agent may be under way. */
+export const REPORT_MARGIN_MS = 60_000;
+
+/** By how much the clocks of machines that share a state may differ. */
+const CLOCK_DIFFERENCE_MS = 5 * 60_000;
+
+/** Returns by how much the times of a record may be of another clock. */
+export function clockToleranceMs({ isShared = false }: Pick<CheckRecord, "isShared">): number {
+  return isShared ? CLOCK_DIFFERENCE_MS : 0;
+}
+
+/** The interval that applies: the attentive one while a check is failing. `null`: only its cron times apply. */
+export function intervalOf(schedule: IntervalSchedule, state: ConditionState): number;
+export function intervalOf(schedule: Schedule, state: ConditionState): number | null;
+export function intervalOf(schedule: Schedule, state: ConditionState): number | null {
+  if (isAttentive(state)) return schedule.attentiveIntervalMs;
+  return isCron(schedule) ? null : schedule.regularIntervalMs;
+}
+
+/** Returns the run after now while the check is not failing. */
+export function regularRunAfter({ schedule }: Scheduled, nowMs: number): number {
+  return isCron(schedule) ? schedule.times.after(nowMs) : nowMs + schedule.regularIntervalMs;
+}
+
+/**
+ * When a planned run is so late that the monitor seems to be dead: at the second run after it, but not while it may be
+ * in progress. At once if none is planned: nothing runs the check. What an agent runs is planned there.
+ */
+export function overdueAtMs(
+  check: Scheduled & Pick<Check, "timeoutMs">,
+  { condition, nextRunAtMs, overdueAtMs: knownMs, last }: OverdueRecord,
+): number {
+  const isPlannedElsewhere = check.agent !== undefined && last?.report !== undefined && knownMs !== undefined;
+  if (isPlannedElsewhere) return nextRunAtMs === null ? -Infinity : knownMs ?? -Infinity;
+  return nextRunAtMs === null ? -Infinity : secondRunAfter(check, condition, nextRunAtMs);
+}
+
+/**
+ * Returns whether a record's last run is in the future, by more than a small clock correction. Its condition has no
+ * meaning then: it would seem fresh until that time, even if the monitor died.
+ */
+function isInFuture(
+  check: Scheduled & Pick<Check, "timeoutMs">,
+  record: CheckRecord,
+  nowMs: number,
+): boolean {
+  const { condition, last } = record;
+  const lastMs = Math.max(last?.startedAtMs ?? -Infinity, condition.observedAtMs ?? -Infinity);
+  return lastMs > nowMs + clockToleranceMs(record) && lastMs > secondRunAfter(check, condition, nowMs);
+}
+
+/** Returns the second run after a time, but no earlier than a run that takes its whole timeout and the run after it. */
+function secondRunAfter(
+  check: Scheduled & Pick<Check, "timeoutMs">,
+  state: ConditionState,
+  timeMs: number,
+): number {
+  const intervalMs = intervalOf(check.schedule, state);
+  if (intervalMs !== null) return timeMs + graceMs(intervalMs, check.timeoutMs);
+  return regularRunAfter(check, regularRunAfter(check, timeMs));
+}
+
+/** Returns how long after the begin of a run at one location the next one is overdue there, where nothing is confirmed. */
+export function locationOverdueMs(
+  { schedule, timeoutMs }: { readonly schedule: IntervalSchedule; readonly timeoutMs: number },
+  condition: Condition,
+): number {
+  const intervalMs = intervalAfter(condition, schedule);
+  return intervalMs + graceMs(intervalMs, timeoutMs);
+}
+
+/**
+ * Returns how long after the begin of a run at one location its result counts. Less than until it is overdue: a result
+ * of all locations rests on results as old as that, and counts until it is overdue itself.
+ */
+export function locationCountsMs(
+  { schedule, timeoutMs }: { readonly schedule: IntervalSchedule; readonly timeoutMs: number },
+  condition: Condition,
+): number {
+  return 1.5 * intervalAfter(condition, schedule) + timeoutMs;
+}
+
+function intervalAfter(condition: Condition, schedule: IntervalSchedule): number {
+  return condition === "ok" ? schedule.regularIntervalMs : schedule.attentiveIntervalMs;
+}
+
+function graceMs(intervalMs: number, timeoutMs: number): number {
+  return Math.max(OVERDUE_INTERVALS * intervalMs, timeoutMs + intervalMs);
+}
+
+const OVERDUE_INTERVALS = 2;

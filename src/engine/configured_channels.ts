@@ -9,7 +9,7 @@ import type { ChannelUser } from "./rekey.ts";
 import type { CheckFacts, Message } from "../domain/delivery.ts";
 
 /** The parts of the config for notifications; a reload replaces it whole. */
-export interface NotifyingConfig {
+export interface NotifyingConfig extends Pick<ChannelsSource, "redact" | "commonCauses" | "timeZone"> {
   /** All checks of the config, and its summary: pending notifications of any of their channels can be sent. */
   readonly users: readonly ChannelUser[];
   /** The channels with a name, also without a user: a fallback, or one whose last check left. */
@@ -18,14 +18,10 @@ export interface NotifyingConfig {
   readonly running: readonly Check[];
   /** Absolute. */
   readonly directory: string;
-  readonly redact: Redact;
   /** The URL of the live page, for links; `null`: none is configured. */
   readonly pageUrl: string | null;
   /** Whether the live page has a form that acknowledges a problem. */
   readonly hasActions: boolean;
-  /** Whether problems with a common cause are one message. */
-  readonly commonCauses: boolean;
-  timeZone(): string;
 }
 
 /** The timeout of one delivery attempt, unless the channel's own timeout is longer. */
@@ -41,6 +37,7 @@ export interface ChannelsSource {
   readonly channels: ReadonlyMap<string, Channel>;
   readonly page: Page | null;
   readonly listen: Pick<Listen, "actions"> | null;
+  /** Whether problems with a common cause are one message. */
   readonly commonCauses: boolean;
   timeZone(): string;
   readonly source: Pick<NotifyingConfig, "directory">;
@@ -180,7 +177,10 @@ export function withFacts(
             output: `${notification.output}: ${url ?? "page.url is missing"}`,
           },
         },
-        facts: { ...url !== undefined && linksOf(url, isOpen), ...user !== undefined && factsOfUser(user) },
+        facts: {
+          ...url !== undefined && { url, ...isOpen && { acknowledge_url: `${url}#acknowledge` } },
+          ...user !== undefined && factsOfUser(user),
+        },
         goesDown: user?.goesDown ?? false,
         isInverted: user?.invert ?? false,
         timeZone: timeZone(),
@@ -189,24 +189,13 @@ export function withFacts(
   };
 }
 
-function linksOf(url: string, isOpen: boolean): CheckFacts {
-  return { url, ...isOpen && { acknowledge_url: `${url}#acknowledge` } };
-}
-
 function urlOf(pageUrl: string, check: string | null, token?: string): string {
   const base = pageUrl.endsWith("/") ? pageUrl : `${pageUrl}/`;
   if (token !== undefined) return `${base}confirm/${token}`;
   return check === null ? base : `${base}checks/${encodeURIComponent(check.toWellFormed())}`;
 }
 
-function factsOfUser(
-  { kind, target, tags = [], description, runbook }: NotifyingConfig["users"][number],
-): CheckFacts {
-  return {
-    ...kind !== undefined && { kind },
-    ...target !== undefined && { target },
-    ...tags.length > 0 && { tags },
-    ...description !== undefined && { description },
-    ...runbook !== undefined && { runbook },
-  };
+function factsOfUser(user: ChannelUser): CheckFacts {
+  const keys = ["kind", "target", "tags", "description", "runbook"] as const;
+  return Object.fromEntries(keys.flatMap((key) => user[key]?.length ? [[key, user[key]]] : []));
 }

@@ -4,20 +4,24 @@
  * again, without each setting, for the reasons.
  */
 import { type Circumstances, review, transition, type Verdict } from "../condition/transition.ts";
-import { conditionBefore, hasProblem, letsRecoveriesPass } from "../condition/condition_state.ts";
+import {
+  conditionBefore,
+  hasProblem,
+  letsRecoveriesPass,
+  occurrences,
+} from "../condition/condition_state.ts";
 import { asObserved, observedUntil } from "../state/availability.ts";
 import { addMeasured, valuesOf } from "../state/metric_sums.ts";
 import { type Added, addReview, addRun, lastAwaits } from "../state/journal.ts";
 import { startOf } from "../state/retention.ts";
 import { addDuration, addMetricValues, judgeDurations, judgeMetrics } from "../condition/duration_rule.ts";
-import { occurrences } from "../condition/confirm.ts";
 import { readPerformanceData } from "../shared/performance_data.ts";
 import { burnAfter, burnPolicyOf, describeBurning, type ObservedGap, withTold } from "../condition/burn.ts";
 import { isUnreported } from "../condition/agreement.ts";
 import { agentCheckName, type Check, isReported, type Result } from "../domain/check.ts";
 import type { Channel } from "../domain/channel.ts";
 import { actionPhase, describeActions, withAction } from "../condition/action.ts";
-import type { ActionRun, ConditionState, Suppression } from "../domain/condition.ts";
+import type { ActionRun, Condition, ConditionState, Suppression } from "../domain/condition.ts";
 import type { TextMax } from "../domain/delivery.ts";
 import { observedGapMs } from "../domain/schedule.ts";
 import { firstItems, quote } from "../shared/text.ts";
@@ -37,8 +41,13 @@ import {
 } from "../domain/store.ts";
 import { type FilterOptions, isLeftOut, knownTo } from "./channel_filters.ts";
 import { type LastNotified, queueFor, queueRehearsal } from "./queued_notifications.ts";
-import { silencesOf } from "./silences.ts";
-import { isInMaintenance, mayAct, suppressionOf, type SuppressionOptions } from "./suppression.ts";
+import {
+  isInMaintenance,
+  mayAct,
+  silencesOfKind,
+  suppressionOf,
+  type SuppressionOptions,
+} from "./suppression.ts";
 
 /**
  * What a decision depends on, apart from the check, its record and its result. Times are wall time, milliseconds since
@@ -121,12 +130,10 @@ export function decide(
   situation: Situation,
   run: Run | null = null,
 ): Decided {
-  const { nowMs, lastNotifiedOf, notifies, silences } = situation;
-  const { name, tags } = check;
-  const { problemBeganAtMs } = before.condition;
-  const [acknowledgement] = silencesOf({ name, tags, problemBeganAtMs }, silences, {
-    kind: "acknowledgement",
-    nowMs,
+  const { nowMs, lastNotifiedOf, notifies } = situation;
+  const [acknowledgement] = silencesOfKind("acknowledgement", check, {
+    ...situation,
+    stateOf: () => before.condition,
   });
   const deciding: Deciding = {
     check,
@@ -251,7 +258,7 @@ function reviewRecord(before: CheckRecord, circumstances: Circumstances, decidin
   const reviewed = review(before.condition, circumstances, check);
   const { state, occurrences } = reviewed;
   const wasEdited = isEdited(check, before);
-  const verdict: Verdict = wasEdited ? { kind: "quiet", reason: "it was edited" } : reviewed.verdict;
+  const verdict: Verdict = wasEdited ? { kind: "quiet" } : reviewed.verdict;
   const isActing = !wasEdited && isActionDue(check, state, circumstances);
   const reviewedState = verdict.kind === "notify" ? state : before.condition;
   const condition = isActing ? withAction(reviewedState, circumstances.nowMs) : reviewedState;
@@ -318,21 +325,12 @@ function withUpdate(
   return { ...decided, result, record, update };
 }
 
-export function keptResult(
-  result: Result,
-  lateMs: number | null,
-): KeptResult {
+export function keptResult(result: Result, lateMs: number | null): KeptResult {
   const { check: { definition }, condition, output, detail, performanceData, metrics } = result;
   const { startedAtMs, durationMs, locations, memory, report, isLate, attributes } = result;
   return {
-    condition,
-    output,
-    detail,
-    performanceData,
+    ...{ condition, output, detail, performanceData, startedAtMs, durationMs, lateMs },
     metrics: finite(metrics),
-    startedAtMs,
-    durationMs,
-    lateMs,
     ...locations !== undefined && { locations },
     ...definition !== undefined && { definition },
     ...memory !== undefined && { memory },
@@ -529,7 +527,7 @@ function withBurning(
   concluded: Conclusion,
   { deciding, suppressedBy }: { readonly deciding: Deciding; readonly suppressedBy: Suppression | null },
 ): Conclusion {
-  const { check, situation: { nowMs, newId, hostName } } = deciding;
+  const { check, situation: { nowMs } } = deciding;
   const { record } = concluded;
   const { confirmed, notified, burn, problemBeganAtMs, observed } = record.condition;
   const alert = burn?.alert ?? null;
@@ -545,12 +543,9 @@ function withBurning(
   const output = record.last?.output ?? "";
   const notification: Notification = {
     ...PLAIN_NOTIFICATION,
-    id: newId({ check: check.name, condition: "warning" }),
-    check: check.name,
-    title: check.title ?? null,
-    event: "burning",
     // Less than a problem that is confirmed as critical.
-    condition: "warning",
+    ...factsOf("warning", record, deciding),
+    event: "burning",
     previous: confirmed,
     output: [describeBurning(check, record.condition, nowMs), output]
       .filter((part) => part !== "").join("; last result: "),
@@ -558,9 +553,6 @@ function withBurning(
     problemBeganAtMs,
     decidedAtMs: nowMs,
     occurrences: occurrences(record.condition, observed),
-    nextRunAtMs: record.nextRunAtMs ?? nowMs,
-    hostName,
-    flapping: record.condition.flappingSinceMs !== null,
   };
   return {
     ...concluded,
@@ -588,18 +580,15 @@ function notifyRecovered(concluding: Concluding): Omit<Conclusion, "suppressed" 
 }
 
 function notify(
-  verdict: Omit<Extract<Verdict, { readonly kind: "notify" }>, "kind" | "reason">,
+  verdict: Omit<Extract<Verdict, { readonly kind: "notify" }>, "kind">,
   { record, occurrences: seen, deciding }: Concluding,
 ): Omit<Conclusion, "suppressed" | "action"> {
-  const { check, acknowledged, situation: { nowMs, newId, hostName, dependents } } = deciding;
+  const { check, acknowledged, situation: { nowMs, dependents } } = deciding;
   const described = verdict.condition === "ok" ? record.last : record.failing ?? record.last;
   const changedAtMs = record.condition.confirmedSinceMs ?? nowMs;
   const notification: Notification = {
-    id: newId({ check: check.name, condition: verdict.condition }),
-    check: check.name,
-    title: check.title ?? null,
+    ...factsOf(verdict.condition, record, deciding),
     event: verdict.event,
-    condition: verdict.condition,
     previous: verdict.previous,
     output: joinTexts([
       described?.output ?? "",
@@ -614,10 +603,7 @@ function notify(
     decidedAtMs: verdict.event === "recovery" ? Math.min(changedAtMs, nowMs) : nowMs,
     // The last result may be worse than the condition that is confirmed.
     occurrences: occurrences(record.condition, verdict.condition),
-    nextRunAtMs: record.nextRunAtMs ?? nowMs,
-    hostName,
     acknowledged,
-    flapping: record.condition.flappingSinceMs !== null,
     dependents: verdict.event === "recovery" ? 0 : dependents,
   };
   return {
@@ -628,20 +614,29 @@ function notify(
   };
 }
 
+/** What every notification has of a check after a decision. */
+function factsOf(
+  condition: Condition,
+  { condition: { flappingSinceMs }, nextRunAtMs }: CheckRecord,
+  { check: { name: check, title }, situation: { newId, hostName, nowMs } }: Deciding,
+) {
+  return {
+    ...{ id: newId({ check, condition }), check, title: title ?? null, condition, hostName },
+    nextRunAtMs: nextRunAtMs ?? nowMs,
+    flapping: flappingSinceMs !== null,
+  };
+}
+
 /** Returns a notification as it is queued for each channel that it is due to, given the state after it. */
 function queueDue(
   notification: Notification,
   state: ConditionState,
-  { channels, lastNotifiedOf, filtering, situation: { nameOf, textMaxOf, sequence, nowMs } }: Deciding,
+  { channels, lastNotifiedOf, filtering, situation }: Deciding,
 ): readonly QueuedNotification[] {
   return queueFor(notification, {
-    channels,
-    nameOf,
+    ...situation,
+    ...{ channels, lastNotifiedOf },
     before: conditionBefore(state),
-    lastNotifiedOf,
     isLeftOut: (channel, conditions) => isLeftOut(channel, conditions, state, filtering),
-    textMaxOf,
-    sequence,
-    nowMs,
   });
 }

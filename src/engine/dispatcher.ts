@@ -14,7 +14,7 @@ import type { DeliveryMarker, LimitUse, OutboxChange, QueuedNotification } from 
 import type { KeptOutbox } from "../domain/store.ts";
 import { endsWithin, startDeadline } from "../shared/deadline.ts";
 import { createScheduleTime, type ScheduleTime } from "../shared/local_time.ts";
-import { bySequence } from "./batching.ts";
+import { bySequence, toMessage } from "./batching.ts";
 import { lastNotificationOf, transitionQueue, wakeAtMs } from "./channel_queue.ts";
 import {
   type ChannelQueue,
@@ -25,13 +25,13 @@ import {
   type QueueContext,
   type QueueEffect,
   type QueueEvent,
+  restoredUse,
+  sendingLimit,
   type SentMessage,
+  setUseBack,
 } from "./queue_state.ts";
-import { type DeliveryMarkers, markerKey } from "./delivery_markers.ts";
-import { dropChange, RETRY_OBSOLETE_MS } from "./dropping.ts";
-import { toMessage } from "./message.ts";
+import { type DeliveryMarkers, dropChange, markerKey, RETRY_OBSOLETE_MS } from "./outbox_changes.ts";
 import { moveMarkers, type Rekeyed, rekeyQueued } from "./rekey.ts";
-import { restoredUse, sendingLimit, setUseBack } from "./sending_limit.ts";
 
 export interface DeliveryTarget extends Pick<QueueContext, "batches" | "group" | "staleAfterMs"> {
   /** The channel as the config has it now. */

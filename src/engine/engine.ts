@@ -17,28 +17,10 @@ import type { Sender } from "./sender.ts";
 import { truncateBytes } from "../shared/text.ts";
 import { checksToRun } from "./suppression.ts";
 
-/** What sends, and knows what the channels were last notified of. */
-export type EngineSender = Pick<
-  Sender,
-  | "notifies"
-  | "silences"
-  | "queued"
-  | "isAlone"
-  | "isOvertaken"
-  | "lastNotifiedOf"
-  | "nameOf"
-  | "textMaxOf"
-  | "sequence"
-  | "decided"
-  | "send"
-  | "refresh"
-  | "reload"
->;
-
 interface EngineOptions {
   /** Has the records, and persists them with their notifications. */
   readonly repository: StateRepository;
-  /** `null`: no channel is called, and nothing is suppressed. */
+  /** Sends, and knows what the channels were last notified of; `null`: no channel is called, and nothing is suppressed. */
   readonly sender: EngineSender | null;
   newId(facts: NotificationFacts): string;
   readonly hostName: string;
@@ -47,6 +29,12 @@ interface EngineOptions {
   /** Reports each result to another monitor. @default null, nothing is reported */
   readonly reporter?: Reporter | null;
 }
+
+/** The part of a sender that decisions need. */
+export type EngineSender = Pick<
+  Sender,
+  keyof Situation & keyof Sender | "queued" | "isAlone" | "decided" | "send" | "refresh" | "reload"
+>;
 
 /** What reports have of the process that records results. */
 export interface Reporter {
@@ -163,12 +151,7 @@ export class Engine {
 
   #decide(check: Check, nowMs: number, run: Run | null): Decided {
     const { repository, sender } = this.#options;
-    const decided = decide(
-      repository.recordOf(check.name, nowMs),
-      check,
-      this.#situation(check, nowMs),
-      run,
-    );
+    const decided = decide(repository.recordOf(check.name, nowMs), check, this.#situation(check, nowMs), run);
     sender?.decided(check, decided.queued);
     return decided;
   }
@@ -176,9 +159,9 @@ export class Engine {
   #situation(check: Check, nowMs: number): Situation {
     const { repository, sender, newId, hostName } = this.#options;
     if (sender === null) return { ...WITHOUT_CHANNELS, newId, hostName, nowMs };
+    const { notifies, silences, nameOf, textMaxOf, sequence } = sender;
     return {
-      notifies: sender.notifies,
-      silences: sender.silences,
+      ...{ notifies, silences, nameOf, textMaxOf, sequence, newId, hostName, nowMs },
       running: this.#running,
       stateOf: (name): ConditionState => {
         const { condition, isShared = false } = repository.recordOf(name, nowMs);
@@ -189,12 +172,6 @@ export class Engine {
       isLate: check.agent !== undefined && isAfterGap(check, repository.recordOf(check.name, nowMs), nowMs),
       lastNotifiedOf: (channel) => sender.lastNotifiedOf(check.name, channel),
       dependents: this.#dependents.countOf(check.name),
-      nameOf: sender.nameOf,
-      textMaxOf: sender.textMaxOf,
-      sequence: sender.sequence,
-      newId,
-      hostName,
-      nowMs,
     };
   }
 }

@@ -1,8 +1,15 @@
-/** The types of the state machine in `channel_queue.ts`. */
-import type { Cause, OutboxChange, QueuedNotification } from "../domain/outbox.ts";
-import type { DeliveryMarkers } from "./delivery_markers.ts";
-import type { SendingLimit } from "./sending_limit.ts";
+/** The types of the state machine in `channel_queue.ts`, and the times of its retries and its limit. Pure. */
+import {
+  type Cause,
+  countOf,
+  type LimitUse,
+  type OutboxChange,
+  type QueuedNotification,
+} from "../domain/outbox.ts";
+import type { DeliveryMarkers } from "./outbox_changes.ts";
 import type { Delivery } from "../domain/delivery.ts";
+import type { Channel } from "../domain/channel.ts";
+import type { MessageLimit } from "../domain/limits.ts";
 
 /** The pending notifications of one channel. All times are wall time, milliseconds since 1970. */
 export interface ChannelQueue {
@@ -232,3 +239,83 @@ export type DeliveryEvent =
     readonly notifications: readonly QueuedNotification[];
     readonly reason: string;
   };
+
+// The limit of a channel (`at_most`): when its next message may be sent.
+//
+// An attempt counts before it starts, so that a kill loses none: from its timeout, since it may arrive as late as that.
+// Once it ends, it counts from its end, or not at all if it certainly did not arrive.
+//
+
+export interface SendingLimit {
+  readonly atMost: MessageLimit;
+  readonly attemptTimeoutMs: number;
+  readonly use: LimitUse;
+}
+
+const UNUSED: LimitUse = { sentAtMs: [], limitedUntilMs: null };
+
+/** Returns the limit of a channel and its use; `null`: none. */
+export function sendingLimit(
+  target: { readonly channel: Pick<Channel, "atMost">; readonly attemptTimeoutMs: number } | null,
+  use: LimitUse = UNUSED,
+): SendingLimit | null {
+  const atMost = target?.channel.atMost;
+  return target === null || atMost === undefined
+    ? null
+    : { atMost, attemptTimeoutMs: target.attemptTimeoutMs, use };
+}
+
+/** Returns when the next message may be sent; `-Infinity`: at once. */
+export function permittedAtMs(limit: SendingLimit | null): number {
+  const sentAtMs = limit?.use.sentAtMs.at(-limit.atMost.count);
+  return limit === null || sentAtMs === undefined ? -Infinity : sentAtMs + limit.atMost.windowMs;
+}
+
+/** Returns whether everything pending is to be sent as one message, since the limit was reached. */
+export function isLimited(limit: SendingLimit | null): boolean {
+  return limit !== null && limit.use.limitedUntilMs !== null;
+}
+
+/** A message is sent. */
+export function afterStart(limit: SendingLimit, nowMs: number): SendingLimit {
+  const { atMost, attemptTimeoutMs, use } = limit;
+  const sentAtMs = [...use.sentAtMs, nowMs + attemptTimeoutMs].slice(-atMost.count);
+  return { ...limit, use: { ...use, sentAtMs } };
+}
+
+/** It may have arrived until now; `null`: it certainly did not. */
+export function afterEnd(limit: SendingLimit, endedAtMs: number | null): SendingLimit {
+  const before = limit.use.sentAtMs.slice(0, -1);
+  const sentAtMs = endedAtMs === null ? before : [...before, endedAtMs].sort((one, other) => one - other);
+  return { ...limit, use: { ...limit.use, sentAtMs } };
+}
+
+/** Messages wait until a time; `null`: none does. */
+export function afterLimit(limit: SendingLimit, limitedUntilMs: number | null): SendingLimit {
+  return { ...limit, use: { ...limit.use, limitedUntilMs } };
+}
+
+/** Returns the use after the wall clock was set back by so much. */
+export function setUseBack({ sentAtMs, limitedUntilMs }: LimitUse, byMs: number): LimitUse {
+  return {
+    sentAtMs: sentAtMs.map((ms) => ms - byMs),
+    limitedUntilMs: limitedUntilMs === null ? null : limitedUntilMs - byMs,
+  };
+}
+
+/** Returns a use that was read: an attempt that began at another time than the past comes from another clock. */
+export function restoredUse(
+  { sentAtMs, limitedUntilMs }: LimitUse,
+  { nowMs, attemptTimeoutMs }: { readonly nowMs: number; readonly attemptTimeoutMs: number },
+): LimitUse {
+  return { sentAtMs: sentAtMs.map((ms) => Math.min(ms, nowMs + attemptTimeoutMs)), limitedUntilMs };
+}
+
+/** Returns the part of a change that persists the use of a limit; without a limit it is empty. */
+export function countedUse(
+  limit: SendingLimit | null,
+  notifications: readonly QueuedNotification[],
+  countedAtMs: number,
+): Pick<OutboxChange, "counted"> {
+  return limit === null ? {} : { counted: countOf(notifications, { countedAtMs, limitUse: limit.use }) };
+}

@@ -12,7 +12,7 @@ import {
   PLAIN_NOTIFICATION,
   type QueuedNotification,
 } from "../domain/outbox.ts";
-import { markerKey } from "./delivery_markers.ts";
+import { markerKey } from "./outbox_changes.ts";
 import { type LastNotified, newQueued } from "./queued_notifications.ts";
 
 /** A check, or the summary under its name, with its channels. */

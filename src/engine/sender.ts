@@ -38,13 +38,11 @@ import {
   shortNotification,
 } from "./queued_notifications.ts";
 import { ConfiguredChannels, type NotifyingConfig, withFacts } from "./configured_channels.ts";
-import type { CommonCauses, DeliveryEvent } from "./queue_state.ts";
+import { type CommonCauses, type DeliveryEvent } from "./queue_state.ts";
 import { causesIn, type CausesOptions } from "./causes.ts";
-import { commonCausesOf } from "./common_causes.ts";
-import { type DeliveryMarkers, markerKey } from "./delivery_markers.ts";
+import { commonCausesOf, digestOf } from "./batching.ts";
+import { type DeliveryMarkers, markerKey, RETRY_OBSOLETE_MS } from "./outbox_changes.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
-import { RETRY_OBSOLETE_MS } from "./dropping.ts";
-import { digestOf } from "./sending_limit.ts";
 import { OutcomeWriter } from "./outcome_writer.ts";
 import { type ChannelUser, findRekeyed, type Rekeyed, uncheckedOf, whyUnchecked } from "./rekey.ts";
 

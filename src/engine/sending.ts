@@ -1,34 +1,29 @@
 /** From a due queue to messages, and from the outcome of each to the next: the transitions of a queue that sends. Pure. */
-import { countOf, type OutboxChange, type QueuedNotification } from "../domain/outbox.ts";
+import { countOf, type QueuedNotification } from "../domain/outbox.ts";
 import {
   firstDueMs,
   hasPending,
-  newRound,
+  messageIdOf,
   nextBatch,
   nextRejectedAttemptMs,
   unwantedHeads,
 } from "./batching.ts";
-import { isObsolete, isStale, logOf, TOO_OLD_TO_SHOW } from "./dropping.ts";
-import { markersAfter } from "./delivery_markers.ts";
+import { isObsolete, isStale, logOf, markersAfter, TOO_OLD_TO_SHOW } from "./outbox_changes.ts";
 import { mergeNow, mergeSoon } from "./merge_pending.ts";
-import { messageIdOf } from "./message.ts";
 import {
   afterEnd,
+  afterFailure,
   afterLimit,
   afterStart,
-  countedUse,
-  isLimited,
-  permittedAtMs,
-  type SendingLimit,
-} from "./sending_limit.ts";
-import {
-  afterFailure,
   backoffMs,
   type ChannelQueue,
+  countedUse,
   EMPTY_QUEUE,
   type EventOf,
   type Failure,
+  isLimited,
   NEW_DURING_BACKOFF_MS,
+  permittedAtMs,
   type QueueContext,
   type QueueEffect,
   type QueueIn,
@@ -36,22 +31,15 @@ import {
   type QueueTransition,
   rejectedWaitMs,
   type Round,
+  type SendingLimit,
   type SentMessage,
 } from "./queue_state.ts";
 
 /** A batch that fails temporarily, or may have arrived, is sent one by one after this time: one may be the cause. */
 const ONE_BY_ONE_AFTER_MS = 3_600_000;
 
-/** Starts a round: merges, drops stale notifications, and sends the first message. */
-export function startRound(
-  queue: ChannelQueue,
-  { failures, isForced }: { readonly failures: number; readonly isForced: boolean },
-  context: QueueContext,
-): QueueTransition {
-  return sendNext(queue, newRound(failures, isForced), context);
-}
-
-function sendNext(queue: ChannelQueue, round: Round, context: QueueContext): QueueTransition {
+/** Merges, drops stale notifications, and sends the next message of a round. */
+export function sendNext(queue: ChannelQueue, round: Round, context: QueueContext): QueueTransition {
   const { queue: merged, effects } = mergeNow(queue, context);
   const stale = merged.notifications.filter((queued) =>
     isStale(queued, context.isStillTrue(queued), context)
@@ -87,9 +75,7 @@ function sendNext(queue: ChannelQueue, round: Round, context: QueueContext): Que
     attempts: queued.attempts + 1,
     nextAttemptAtMs: nowMs,
   }));
-  const counted = countedUse(limit === null ? null : afterStart(limit, nowMs), marked, {
-    countedAtMs: nowMs,
-  });
+  const counted = countedUse(limit === null ? null : afterStart(limit, nowMs), marked, nowMs);
   const message: SentMessage = {
     id,
     notifications: marked,
@@ -126,14 +112,15 @@ function noteLimit(
   nowMs: number,
 ): readonly QueueEffect[] {
   if (limit === null || limit.use.limitedUntilMs === untilMs) return [];
-  const noted = persistUse(countedUse(afterLimit(limit, untilMs), notifications, { countedAtMs: nowMs }));
+  const noted = persistUse(afterLimit(limit, untilMs), notifications, nowMs);
   if (untilMs === null || isLimited(limit)) return noted;
   return [...noted, { kind: "emit", event: { event: "limited", notifications, untilMs } }];
 }
 
-export function persistUse(use: Pick<OutboxChange, "counted">): readonly QueueEffect[] {
-  if (use.counted === undefined || use.counted.length === 0) return [];
-  return [{ kind: "persist", change: { changed: [], removed: [], markers: [], cleared: [], ...use } }];
+export function persistUse(...use: Parameters<typeof countedUse>): readonly QueueEffect[] {
+  const { counted = [] } = countedUse(...use);
+  if (counted.length === 0) return [];
+  return [{ kind: "persist", change: { changed: [], removed: [], markers: [], cleared: [], counted } }];
 }
 
 export function onDelivered(
@@ -374,19 +361,14 @@ export function waitingAtMost(
 }
 
 /** Returns a queue of which nothing is due now. */
-export function rest(queue: ChannelQueue, context: QueueContext): ChannelQueue {
-  return { ...queue, status: restStatus(queue.notifications, context) };
-}
-
-function restStatus(
-  notifications: readonly QueuedNotification[],
-  { nowMs, batchingMs, group }: QueueContext,
-): QueueStatus {
+export function rest(queue: ChannelQueue, { nowMs, batchingMs, group }: QueueContext): ChannelQueue {
+  const { notifications } = queue;
   if (hasPending(notifications)) {
-    return { kind: "batching", untilMs: Math.max(nowMs + batchingMs, firstDueMs(notifications, group)) };
+    const untilMs = Math.max(nowMs + batchingMs, firstDueMs(notifications, group));
+    return { ...queue, status: { kind: "batching", untilMs } };
   }
   const untilMs = nextRejectedAttemptMs(notifications);
-  return untilMs === null ? { kind: "idle" } : { kind: "rejected", untilMs };
+  return { ...queue, status: untilMs === null ? { kind: "idle" } : { kind: "rejected", untilMs } };
 }
 
 function hasNotFailed({ firstFailedAtMs }: QueuedNotification): boolean {

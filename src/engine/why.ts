@@ -5,8 +5,13 @@
  * settings without which it would be sent.
  */
 import { actionPhase, actionTitle, runsOfProblem } from "../condition/action.ts";
-import { confirmedAs, hasProblem, isAttentive, reminderAfterMs } from "../condition/condition_state.ts";
-import { occurrences } from "../condition/confirm.ts";
+import {
+  confirmedAs,
+  hasProblem,
+  isAttentive,
+  occurrences,
+  reminderAfterMs,
+} from "../condition/condition_state.ts";
 import type { Channel } from "../domain/channel.ts";
 import { alternativesOf, type Check, checkResult } from "../domain/check.ts";
 import { type Condition, type NotificationEvent, severity } from "../domain/condition.ts";
@@ -17,8 +22,7 @@ import { unconfirmedOf } from "./check_status.ts";
 import { decide, NOT_SENT, type Run } from "./decide.ts";
 import { nextWindow, openWindow } from "./maintenance_windows.ts";
 import type { LastNotified } from "./queued_notifications.ts";
-import { shownWindow, silencesOf } from "./silences.ts";
-import { holdingDependencies, type SuppressionOptions } from "./suppression.ts";
+import { holdingDependencies, shownWindow, silencesOfKind, type SuppressionOptions } from "./suppression.ts";
 
 /** A setting without which a notification would be sent. Times are wall time, milliseconds since 1970. */
 export type Cause =
@@ -147,19 +151,11 @@ function dueEvent(decision: Decision): NotificationEvent | null {
   return isStandalone(event) ? null : event;
 }
 
-function silencesOfKind(
-  kind: Silence["kind"],
-  { check: { name, tags }, record, silences, nowMs }: Decision,
-): readonly Silence[] {
-  const { problemBeganAtMs } = record.condition;
-  return silencesOf({ name, tags, problemBeganAtMs }, silences, { kind, nowMs });
-}
-
 /** Returns the settings that may suppress a notification, the most familiar ones first. */
 function removalsFrom(decision: Decision): readonly Removal[] {
   return [
     ...(["silence", "acknowledgement"] as const).flatMap((kind) =>
-      silencesOfKind(kind, decision).map((silence): Removal => ({
+      silencesOfKind(kind, decision.check, decision).map((silence): Removal => ({
         cause: { kind, silence },
         removedFrom: (given) => ({ ...given, silences: given.silences.filter((one) => one !== silence) }),
       }))
@@ -197,7 +193,7 @@ function unconfirmedIn({ check, record, nowMs }: Decision): readonly Removal[] {
 
 function maintenanceIn(decision: Decision): readonly Removal[] {
   const { check, nowMs } = decision;
-  const started = silencesOfKind("maintenance", decision);
+  const started = silencesOfKind("maintenance", check, decision);
   const open = openWindow([...check.maintenanceWindows, ...started.map(shownWindow)], nowMs);
   if (open === null) return [];
   return [{

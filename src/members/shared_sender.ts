@@ -12,9 +12,9 @@ import {
 import type { DeliveryMarker, OutboxChange, QueuedNotification, Silence } from "../domain/outbox.ts";
 import { NOTHING_KEPT, StoreError } from "../domain/store.ts";
 import { conditionFor } from "../engine/channel_filters.ts";
-import { decidingChecks } from "../engine/common_causes.ts";
+import { decidingChecks } from "../engine/batching.ts";
 import type { NotifyingConfig } from "../engine/configured_channels.ts";
-import { type DeliveryMarkers, markerKey } from "../engine/delivery_markers.ts";
+import { type DeliveryMarkers, markerKey } from "../engine/outbox_changes.ts";
 import { conditionAfter, type LastNotified } from "../engine/queued_notifications.ts";
 import type { Rekeyed } from "../engine/rekey.ts";
 import { Sender, type SenderOptions } from "../engine/sender.ts";

@@ -14,7 +14,7 @@ import { bySequence, groupTimes } from "../engine/batching.ts";
 import type { ConfiguredChannels } from "../engine/configured_channels.ts";
 import { wrap } from "../shared/wrap.ts";
 import { counted, printable } from "../shared/text.ts";
-import { describeNote, hasOwnEnd } from "../engine/silences.ts";
+import { describeNote, hasOwnEnd } from "../engine/suppression.ts";
 
 /** A queued notification; with a time while the limit of its channel lets nothing through. */
 export interface ShownNotification extends QueuedNotification {

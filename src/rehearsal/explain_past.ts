@@ -20,7 +20,7 @@ import {
   type QueuedNotification,
 } from "../domain/outbox.ts";
 import type { Channel } from "../domain/channel.ts";
-import { markerKey, markersAfter, markersOfDropped } from "../engine/delivery_markers.ts";
+import { markerKey, markersAfter, markersOfDropped } from "../engine/outbox_changes.ts";
 import { type LastNotified, lastNotified, newQueued } from "../engine/queued_notifications.ts";
 
 interface PastSources {

@@ -1,7 +1,7 @@
 /** What a rehearsal has in the place of the machine and of the state. */
 import type { Clock } from "../domain/clock.ts";
 import { createWheelClock } from "../scheduler/wheel_clock.ts";
-import { markerKey } from "../engine/delivery_markers.ts";
+import { markerKey } from "../engine/outbox_changes.ts";
 import {
   addCounts,
   type ChannelCount,

@@ -4,7 +4,7 @@ import { mayActLater } from "../condition/action.ts";
 import { reminderAfterMs } from "../condition/condition_state.ts";
 import { dueAtMs } from "../engine/channel_filters.ts";
 import { nextWindow } from "../engine/maintenance_windows.ts";
-import { intervalOf } from "../engine/overdue.ts";
+import { intervalOf } from "../engine/check_status.ts";
 import type { Check } from "../domain/check.ts";
 import type { ConditionState } from "../domain/condition.ts";
 import type { MaintenanceWindow } from "../domain/schedule.ts";

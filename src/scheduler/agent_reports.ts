@@ -15,7 +15,7 @@ import type { EarlyLook, LocationResult } from "../domain/membership.ts";
 import type { ReportBatch, ReportedResult, ReportReply } from "../domain/reports.ts";
 import { isCron } from "../domain/schedule.ts";
 import type { Log } from "../domain/system.ts";
-import { clockToleranceMs, overdueAtMs, REPORT_MARGIN_MS } from "../engine/overdue.ts";
+import { clockToleranceMs, overdueAtMs, REPORT_MARGIN_MS } from "../engine/check_status.ts";
 import { timeText } from "../shared/local_time.ts";
 import { counted, firstItems, quote, QUOTED_LENGTH_MAX, truncate } from "../shared/text.ts";
 import { DAY_MS, MINUTE_MS, SECOND_MS } from "../shared/time_units.ts";
@@ -86,10 +86,7 @@ export class AgentReports implements ReportLog {
   readonly #heard = new Map<string, Pick<Contact, "awakeMs"> & { readonly wallMs: number | null }>();
   readonly #contacts = new Map<string, Contact>();
   #config: AgentConfig;
-  /** By agent, the names of the checks that it reports. */
-  #permitted: ReadonlyMap<string, ReadonlySet<string>>;
-  /** By agent, the checks of which it is a location. */
-  #located: ReadonlyMap<string, ReadonlySet<string>>;
+  #checks: ReadonlyMap<string, Check>;
   #scheduler: ReportScheduler | null = null;
   #onVote = (_check: string, _why: EarlyLook["why"]): void => {};
   #awakeMs = 0;
@@ -105,8 +102,7 @@ export class AgentReports implements ReportLog {
     const { clock } = options;
     this.#options = options;
     this.#config = config;
-    this.#permitted = permittedIn(config);
-    this.#located = locatedIn(config);
+    this.#checks = byName(config);
     this.#readMs = clock.monotonicMs();
     this.#offsetMs = clock.wallMs() - this.#readMs;
     this.#begin();
@@ -122,7 +118,7 @@ export class AgentReports implements ReportLog {
   }
 
   isAgent(location: string): boolean {
-    return this.#permitted.has(location);
+    return Object.hasOwn(this.#config.agents, location);
   }
 
   isLive(agent: string): boolean {
@@ -132,10 +128,10 @@ export class AgentReports implements ReportLog {
 
   adopt(config: AgentConfig): void {
     this.#config = config;
-    this.#permitted = permittedIn(config);
-    this.#located = locatedIn(config);
-    for (const name of this.#contacts.keys()) if (!this.#permitted.has(name)) this.#contacts.delete(name);
-    for (const name of this.#heard.keys()) if (!this.#permitted.has(name)) this.#heard.delete(name);
+    this.#checks = byName(config);
+    for (const known of [this.#contacts, this.#heard]) {
+      for (const name of known.keys()) if (!this.isAgent(name)) known.delete(name);
+    }
     this.#begin();
   }
 
@@ -181,13 +177,12 @@ export class AgentReports implements ReportLog {
       !this.#isLocated(agent, name)
     );
     const isRecorded = (name: string): boolean =>
-      this.#permitted.get(agent)?.has(name) === true && this.#scheduler?.runs(name) === true;
+      this.#isReported(agent, name) && this.#scheduler?.runs(name) === true;
     return { recorded: names.filter(isRecorded), rejected: names.filter((name) => !isRecorded(name)) };
   }
 
   /** Records the results of a batch that was received some time ago; `flush` of the repository persists them. */
   record(agent: string, { stream, results }: ReportBatch, agoMs = 0): RecordedChecks {
-    const permitted = this.#permitted.get(agent);
     const rejected = new Set<string>();
     const accepted = new Set<string>();
     const votes: AgentVote[] = [];
@@ -199,7 +194,7 @@ export class AgentReports implements ReportLog {
         accepted.add(check);
         continue;
       }
-      const isRecorded = permitted?.has(check) === true && this.#scheduler?.report(check, {
+      const isRecorded = this.#isReported(agent, check) && this.#scheduler?.report(check, {
         ...result,
         ...awaits !== undefined && { awaits },
         report: { stream, sequence },
@@ -238,8 +233,14 @@ export class AgentReports implements ReportLog {
     this.#onVote(check, condition === "ok" ? "changed" : "failing");
   }
 
-  #isLocated(agent: string, check: string): boolean {
-    return this.#located.get(agent)?.has(check) === true;
+  /** Returns whether an agent is a location of a check. */
+  #isLocated(agent: string, name: string): boolean {
+    return this.isAgent(agent) && this.#checks.get(name)?.locations?.from.includes(agent) === true;
+  }
+
+  #isReported(agent: string, name: string): boolean {
+    const check = this.#checks.get(name);
+    return this.isAgent(agent) && check?.agent === agent && isReported(check);
   }
 
   /** Returns the result of an agent as a location; `null`: the next one is overdue. */
@@ -261,7 +262,7 @@ export class AgentReports implements ReportLog {
     this.#measureHere();
     const { agent = "" } = check;
     const contact = this.#contacts.get(agent) ?? null;
-    if (!this.#permitted.has(agent)) return awaiting(`${quote(agent)} is no agent of the config`);
+    if (!this.isAgent(agent)) return awaiting(`${quote(agent)} is no agent of the config`);
     const isSilent = this.#isSilent(agent);
     const { timeZone } = this.#shown(agent);
     if (isAgentCheck(check)) {
@@ -386,7 +387,7 @@ export class AgentReports implements ReportLog {
   }
 
   #begin(): void {
-    for (const name of this.#permitted.keys()) {
+    for (const name of Object.keys(this.#config.agents)) {
       if (!this.#heard.has(name)) this.#heard.set(name, { awakeMs: this.#awakeMs, wallMs: null });
     }
     if (this.#options.isShared !== true) this.#tick();
@@ -395,7 +396,8 @@ export class AgentReports implements ReportLog {
   #tick(): void {
     this.#cancel();
     this.#measure();
-    if (this.#permitted.size > 0) this.#cancel = this.#options.clock.after(TICK_MS, () => this.#tick());
+    if (Object.keys(this.#config.agents).length === 0) return;
+    this.#cancel = this.#options.clock.after(TICK_MS, () => this.#tick());
   }
 
   #measureHere(): void {
@@ -425,21 +427,8 @@ export class AgentReports implements ReportLog {
   }
 }
 
-function permittedIn({ agents, checks }: AgentConfig): ReadonlyMap<string, ReadonlySet<string>> {
-  const names = new Map(Object.keys(agents).map((agent) => [agent, new Set<string>()]));
-  for (const check of checks) {
-    if (isReported(check)) names.get(check.agent ?? "")?.add(check.name);
-  }
-  return names;
-}
-
-function locatedIn({ agents, checks }: AgentConfig): ReadonlyMap<string, ReadonlySet<string>> {
-  return new Map(
-    Object.keys(agents).map((agent) => [
-      agent,
-      new Set(checks.filter(({ locations }) => locations?.from.includes(agent)).map(({ name }) => name)),
-    ]),
-  );
+function byName({ checks }: AgentConfig): ReadonlyMap<string, Check> {
+  return new Map(checks.map((check) => [check.name, check]));
 }
 
 function awaiting(output: string): CheckResult {

@@ -95,11 +95,7 @@ export class AttributeObserver {
   /** Wraps the parts of the machine that a run uses; `own` is for what only the attributes need. */
   start(system: RunSystem, own: RunSystem): ObservedRun {
     const contacts: Contact[] = [];
-    const questions: {
-      readonly server: string | null;
-      readonly name: string;
-      readonly reason: string | null;
-    }[] = [];
+    const questions: Question[] = [];
     const devices: number[] = [];
     let hasProcess = false;
     let isProxied = false;
@@ -490,14 +486,15 @@ function hasProxy({ environment }: RunSystem): boolean {
   return PROXY_VARIABLES.some((name) => environment(name));
 }
 
+/** `server`: `null` is that of the machine; `reason`: `null` if there are records. */
+type Question = Readonly<Record<"server" | "reason", string | null>> & { readonly name: string };
+
 /** The words of a name server that did not respond. */
 const NO_ANSWER = /^no (?:complete )?response|connection|network is unreachable|no route|timed out/;
 
 function noteQuestions(
   dns: Dns,
-  add: (
-    question: { readonly server: string | null; readonly name: string; readonly reason: string | null },
-  ) => void,
+  add: (question: Question) => void,
 ): Dns {
   return {
     ...dns,

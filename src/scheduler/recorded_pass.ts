@@ -10,7 +10,7 @@
 import { conditionOf } from "../engine/check_status.ts";
 import { type Decided, isRepeated } from "../engine/decide.ts";
 import { runAction } from "../engine/run_action.ts";
-import type { ActionRun } from "../domain/condition.ts";
+import type { ActionRun, Condition } from "../domain/condition.ts";
 import type { Engine } from "../engine/engine.ts";
 import { type Check, combinedChecks, type Result } from "../domain/check.ts";
 import type { KnownCondition } from "../domain/check_kind.ts";
@@ -19,8 +19,8 @@ import { StoreError } from "../domain/store.ts";
 import { jobLogOf } from "../state/read_store.ts";
 import type { SharedSender } from "../members/shared_sender.ts";
 import { type StateRepository, WriteSchedule } from "../state/state_repository.ts";
+import { bareUpdate } from "../state/write_behind.ts";
 import { recordRequested } from "./next_run.ts";
-import type { RetryOptions } from "./retry_pass.ts";
 import {
   type CheckRunner,
   mayConfirmProblem,
@@ -31,20 +31,9 @@ import {
 } from "./run_checks.ts";
 import { SuppressedChecks } from "./suppressed_checks.ts";
 import { AttributeObserver, lastAttributes } from "./attributes.ts";
+import { sleep } from "../shared/deadline.ts";
 
-interface RecordedPassOptions extends
-  Pick<
-    PassOptions,
-    | "system"
-    | "directory"
-    | "timeZone"
-    | "limiters"
-    | "redact"
-    | "runner"
-    | "signal"
-    | "connectivity"
-    | "steps"
-  > {
+interface RecordedPassOptions extends Omit<PassOptions, "jobs" | "onResult"> {
   readonly active: readonly Check[];
   readonly repository: StateRepository;
   readonly engine: Engine;
@@ -130,7 +119,6 @@ export class RecordedPass {
     const pass = { ...this.#pass, onResult };
     try {
       if (retry === null) return await runPass(checks, pass);
-      const { runRetryPass } = await import("./retry_pass.ts");
       return await runRetryPass(checks, pass, retry);
     } finally {
       await this.#untilDone();
@@ -168,17 +156,8 @@ export class RecordedPass {
     const record = this.#recordOf(check.name);
     if (isRepeated(result, record)) {
       this.#running.delete(check.name);
-      const update = { record, rollup: null, change: null, queued: [] };
-      return {
-        record,
-        update,
-        result: null,
-        occurrences: 0,
-        notification: null,
-        queued: [],
-        suppressed: null,
-        action: null,
-      };
+      const nothing = { result: null, occurrences: 0, notification: null, suppressed: null, action: null };
+      return { ...nothing, record, queued: [], update: bareUpdate(record) };
     }
     const entry = recordRequested(record, result, { engine, nowMs });
     this.#send(entry);
@@ -275,5 +254,54 @@ export class RecordedPass {
 
   async #untilDone(): Promise<void> {
     while (this.#work.size > 0) await Promise.all(this.#work);
+  }
+}
+
+interface RetryOptions {
+  /** No run begins later than this after the first one. */
+  readonly forMs: number;
+  /** Returns whether a result is a reason to run a check again. */
+  isFailure(condition: Condition): boolean;
+  onRetry(checks: readonly Check[], leftMs: number): void;
+}
+
+/** From the end of one pass to the beginning of the next. */
+const PAUSE_MS = 2_000;
+
+/**
+ * Runs each check, and again those that fail, until none does or the time is over. Only the last result of each check
+ * is passed on. Returns the checks without any result, because the pass was ended early.
+ */
+export async function runRetryPass(
+  checks: readonly Check[],
+  options: PassOptions,
+  { forMs, isFailure, onRetry }: RetryOptions,
+): Promise<readonly Check[]> {
+  const { system: { clock }, signal, onResult } = options;
+  const endMs = clock.monotonicMs() + forMs;
+  /** Results that another run may replace. */
+  const failed = new Map<Check, Result>();
+  // A group follows from results that were passed on, so it runs once after them.
+  const groups = checks.filter((check) => combinedChecks(check).length > 0);
+  const others = checks.filter((check) => !groups.includes(check));
+  let left = others;
+  for (;;) {
+    const unfinished = await runPass(left, {
+      ...options,
+      onResult: (result) => {
+        if (isFailure(result.condition)) return void failed.set(result.check, result);
+        failed.delete(result.check);
+        onResult(result);
+      },
+    });
+    left = others.filter((check) => failed.has(check));
+    const leftMs = endMs - clock.monotonicMs();
+    const canRetry = left.length > 0 && leftMs > 0 && !signal.aborted &&
+      await sleep(clock, Math.min(PAUSE_MS, leftMs), signal).then(() => true, () => false);
+    if (!canRetry) {
+      for (const result of failed.values()) onResult(result);
+      return [...unfinished.filter((check) => !failed.has(check)), ...await runPass(groups, options)];
+    }
+    onRetry(left, Math.max(0, endMs - clock.monotonicMs()));
   }
 }

@@ -2,6 +2,7 @@
 import { entryOf } from "../checks/registry.ts";
 import {
   type Check,
+  type CheckResult,
   combinedChecks,
   invertResult,
   type Result,
@@ -10,15 +11,16 @@ import {
   unknownResult,
 } from "../domain/check.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { CheckRecord, JobLog } from "../domain/store.ts";
-import type { LimitClass, ObserveContext, ReportLog } from "../domain/check_kind.ts";
+import type { LimitClass, ObserveContext } from "../domain/check_kind.ts";
 import { lazily } from "../shared/lazily.ts";
 import { createRedactor, type Redact, redactProcesses } from "../shared/redact.ts";
 import type { AttributeObserver } from "./attributes.ts";
-import type { Connectivity } from "./connectivity.ts";
 import { StallSafeRuns } from "./stall_safe.ts";
 import type { StepReceiver } from "./trace/record_steps.ts";
-import { onAbort } from "../shared/deadline.ts";
+import { onAbort, startDeadline, unlessAborted } from "../shared/deadline.ts";
+import type { CheckRecord } from "../domain/store.ts";
+import { hostPortIn } from "../checks/targets.ts";
+import type { Trouble } from "../shared/describe_error.ts";
 
 /** Limit how many checks run at a time that start a process, and that only wait for the network. */
 export type Limiters = Readonly<Record<"process" | "network", Limiter>>;
@@ -45,27 +47,13 @@ export const RUN_HERE: CheckRunner = {
   run: runCheck,
 };
 
-export interface RunOptions {
-  readonly system: ObserveContext["system"];
-  /** The runs that jobs recorded; `null` without a state. */
-  readonly jobs: JobLog | null;
-  readonly notifies?: ObserveContext["notifies"];
-  readonly undelivered?: ObserveContext["undelivered"];
+export interface RunOptions extends Omit<ObserveContext, "memory" | "isAsked" | "hide"> {
   /** Returns whether a person asked for a run of a check, once. Absent: none does. */
   takeAsked?(check: string): boolean;
-  /** What agents have reported. @default null, nothing receives reports */
-  readonly reports?: ReportLog | null;
-  readonly conditionOf?: ObserveContext["conditionOf"];
   /** `null`: every failure counts. @default null */
   readonly connectivity?: Connectivity | null;
   /** Returns what earlier runs of a check left; `null`: nothing. Absent: no state is stored. */
   memoryOf?(check: string): string | null;
-  /** That of the config, absolute. */
-  readonly directory: string;
-  /** The time zone of times in outputs. @default UTC */
-  readonly timeZone?: string | undefined;
-  /** Ends early: running checks are ended, waiting ones do not start. */
-  readonly signal: AbortSignal;
   /** Notes what runs depend on. @default that is not noted */
   readonly attributes?: AttributeObserver;
   /** Returns the attributes of the last run of a check. @default unknown */
@@ -165,8 +153,7 @@ const readRecording = lazily(() => import("./trace/record_steps.ts"));
  * @throws The signal's reason, if it aborts before there is a result.
  */
 export async function runCheck(check: Check, options: RunOptions): Promise<Result> {
-  const { jobs, reports = null, notifies = false, directory, signal, redact, steps } = options;
-  signal.throwIfAborted();
+  const { signal, redact, steps } = options;
   const depth = options.traceOf?.(check) ?? null;
   const traced = depth === null ? null : (await readTracing()).startTrace(options.system, depth);
   const noted = options.attributes?.start(traced?.system ?? options.system, options.system) ?? null;
@@ -179,19 +166,13 @@ export async function runCheck(check: Check, options: RunOptions): Promise<Resul
   const startedAtMs = system.clock.wallMs();
   const startedMonotonicMs = system.clock.monotonicMs();
   const context: ObserveContext = {
+    ...options,
     system,
-    jobs,
-    notifies,
-    reports,
-    ...options.undelivered !== undefined && { undelivered: options.undelivered },
     ...options.takeAsked !== undefined && { isAsked: options.takeAsked(check.name) },
-    ...options.conditionOf !== undefined && { conditionOf: options.conditionOf },
     ...options.memoryOf !== undefined && { memory: options.memoryOf(check.name) },
     hide: (secrets) => void ownSecrets.push(...secrets),
-    directory,
-    timeZone: options.timeZone,
-    signal,
   };
+  signal.throwIfAborted();
   const observed = check.lack === undefined
     ? await entry.observe(check, context)
     : unknownResult(`cannot run: ${check.lack}`);
@@ -241,7 +222,7 @@ export async function runCheck(check: Check, options: RunOptions): Promise<Resul
  * The signal removes a waiting task from the queue; then its reason is thrown and the task never starts. A running
  * task handles the signal itself.
  */
-export type Limiter = <T>(task: () => Promise<T>, signal: AbortSignal) => Promise<T>;
+type Limiter = <T>(task: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 /** Limits the number of concurrent tasks, to 1 or more. */
 export function createLimiter(limit: number): Limiter {
@@ -292,4 +273,69 @@ export function mayConfirmProblem(
   { condition }: Pick<CheckRecord, "condition">,
 ): boolean {
   return threshold === 1 || condition.observed !== null && condition.observed !== "ok";
+}
+
+// Whether this machine has a network: servers of which one must respond.
+
+type ProbeSystem = Pick<ObserveContext["system"], "clock" | "connections">;
+
+/** A probe is used for all failures within this time after it began. */
+const FRESH_MS = 1_000;
+const TIMEOUT_MS = 5_000;
+
+type NetworkTrouble = Pick<Trouble<readonly string[]>, "set">;
+
+/** The servers of a config. Checks that fail at the same time share a probe. */
+class Connectivity {
+  readonly #servers: readonly string[];
+  readonly #trouble: NetworkTrouble | null;
+  #last: { readonly beganAtMs: number; readonly isOnline: Promise<boolean> } | null = null;
+
+  /** Each as `HOST:PORT`, at least one. The trouble is that none of them responds. */
+  constructor(servers: readonly string[], trouble: NetworkTrouble | null = null) {
+    this.#servers = servers;
+    this.#trouble = trouble;
+  }
+
+  /** Returns a result as it is, or one that does not count if it failed while no server responds. */
+  async excuse(
+    check: Check,
+    result: CheckResult,
+    { system, signal }: { readonly system: ProbeSystem; readonly signal: AbortSignal },
+  ): Promise<CheckResult> {
+    if (result.condition === "ok" || check.connectivity !== true) return result;
+    if ((await entryOf(check)).hasResponded?.(result) === true) return result;
+    const isOnline = await unlessAborted(this.#isOnline(system), signal);
+    this.#trouble?.set(isOnline ? null : this.#servers);
+    if (isOnline) return result;
+    const names = this.#servers.join(", ");
+    const reason = `this machine has no network: no response from ${names}`;
+    return { ...unknownResult(`${reason}; ${result.output}`), detail: result.detail, awaits: "checks" };
+  }
+
+  #isOnline(system: ProbeSystem): Promise<boolean> {
+    const nowMs = system.clock.monotonicMs();
+    if (this.#last === null || nowMs - this.#last.beganAtMs >= FRESH_MS) {
+      const probes = this.#servers.map((server) => probe(server, system));
+      const isOnline = Promise.any(probes).then(() => true, () => false);
+      this.#last = { beganAtMs: nowMs, isOnline };
+    }
+    return this.#last.isOnline;
+  }
+}
+
+/** Returns what a config names; `null`: nothing, so that every failure counts. */
+export function connectivityOf(
+  { connectivity }: { readonly connectivity: readonly string[] | null },
+  trouble: NetworkTrouble | null = null,
+): Connectivity | null {
+  return connectivity === null ? null : new Connectivity(connectivity, trouble);
+}
+
+async function probe(server: string, { clock, connections }: ProbeSystem): Promise<void> {
+  const target = hostPortIn(server);
+  if (target === null) throw new Error(`Cannot connect to ${server}`);
+  using deadline = startDeadline(clock, TIMEOUT_MS);
+  const connection = await connections.connect(target, { signal: deadline.signal });
+  connection.close();
 }

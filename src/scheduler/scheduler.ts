@@ -13,7 +13,7 @@ import {
   type ReportId,
   type Result,
 } from "../domain/check.ts";
-import { asHeard, conditionOf, isAfterGap } from "../engine/check_status.ts";
+import { asHeard, conditionOf, isAfterGap, REPORT_MARGIN_MS } from "../engine/check_status.ts";
 import { hasProblem } from "../condition/condition_state.ts";
 import { type CheckRecord, isEdited, type JobLog } from "../domain/store.ts";
 import { endsWithin } from "../shared/deadline.ts";
@@ -29,6 +29,7 @@ import { startPersisting, type StateRepository, type WriteSchedule } from "../st
 import { createLagReporter, JUMP_MS, type LagSummary, STALL_MS } from "./stall_safe.ts";
 import {
   type CheckRunner,
+  connectivityOf,
   LimitedRuns,
   type Limiters,
   mayConfirmProblem,
@@ -36,8 +37,6 @@ import {
   withoutSecrets,
 } from "./run_checks.ts";
 import { AttributeObserver, lastAttributes } from "./attributes.ts";
-import { connectivityOf } from "./connectivity.ts";
-import { REPORT_MARGIN_MS } from "../engine/overdue.ts";
 import { nextRunAfter, withOverdue } from "./next_run.ts";
 import { createTrouble } from "../shared/describe_error.ts";
 import { createScheduleTime, type ScheduleTime } from "../shared/local_time.ts";
@@ -95,8 +94,7 @@ export type SchedulerEvent =
   | { readonly event: "network"; readonly servers: readonly string[] | null }
   | { readonly event: "action"; readonly check: Check; readonly run: ActionRun }
   | { readonly event: "clock_jumped"; readonly forMs: number; readonly discarded: number }
-  | ({ readonly event: "stalled" } & LagSummary)
-  | ({ readonly event: "late" } & LagSummary);
+  | ({ readonly event: "stalled" | "late" } & LagSummary);
 
 export interface SchedulerOptions {
   readonly system: ObserveContext["system"];
@@ -112,18 +110,7 @@ export interface SchedulerOptions {
   /** Receives the steps of runs. @default nothing does */
   readonly steps?: StepReceiver | undefined;
   /** Records every result that counts, and decides on notifications. */
-  readonly engine: Pick<
-    Engine,
-    | "refresh"
-    | "record"
-    | "review"
-    | "checksToRun"
-    | "othersToRun"
-    | "attributesToRead"
-    | "send"
-    | "notifies"
-    | "undelivered"
-  >;
+  readonly engine: Omit<Engine, "suppressedBy" | "reload">;
   /** Decides which of the checks run here; notify the scheduler of a change with `spread`. @default all of them */
   readonly share?: WorkShare;
   /** Called at once for each event; for a notification only after an attempt to write it. */
@@ -164,8 +151,8 @@ export class Scheduler {
   readonly #limited: LimitedRuns;
   readonly #suppressed: SuppressedChecks;
   readonly #writing: WriteSchedule;
-  readonly #reportLate: (name: string, lagMs: number) => void;
-  readonly #reportStall: (name: string, stalledMs: number) => void;
+  readonly #reportLate: ReturnType<typeof createLagReporter>;
+  readonly #reportStall: ReturnType<typeof createLagReporter>;
   readonly #slots = new Map<string, Slot>();
   readonly #runs = new Set<Promise<void>>();
   readonly #unfinished: string[] = [];
@@ -203,11 +190,10 @@ export class Scheduler {
     this.#time = createScheduleTime(clock);
     this.#resumedAtMs = this.#time.nowMs();
     this.#limited = new LimitedRuns(clock, options);
-    this.#reportLate = createLagReporter({ after, report: (lag) => this.#emit({ event: "late", ...lag }) });
-    this.#reportStall = createLagReporter({
-      after,
-      report: (lag) => this.#emit({ event: "stalled", ...lag }),
-    });
+    const reporterOf = (event: "stalled" | "late") =>
+      createLagReporter({ after, report: (lag) => this.#emit({ event, ...lag }) });
+    this.#reportLate = reporterOf("late");
+    this.#reportStall = reporterOf("stalled");
     this.#suppressed = this.#createSuppressed();
     this.#adopt(config);
     this.#wakeNowAndThen();

@@ -18,7 +18,7 @@ import { deliverOver, makeItem, makeMessage } from "../support/channel_delivery.
 import { startMailServer } from "../support/mail_server.ts";
 import { describeItem } from "../../src/channels/describe_item.ts";
 import { CHANNEL_KINDS } from "../../src/channels/registry.ts";
-import { itemFields } from "../../src/channels/notification_fields.ts";
+import { itemFields } from "../../src/channels/describe_item.ts";
 import { truncate } from "../../src/shared/text.ts";
 
 const TOKEN = "0b1c2d3e-4f50-6172-8394-a5b6c7d8e9f0";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { observeAddresses, readTlsFiles } from "../../src/checks/every_address.ts";
+import { observeAddresses, readTlsFiles } from "../../src/checks/connection_run.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { CheckResult } from "../../src/domain/check.ts";
 import type { Files } from "../../src/domain/system.ts";

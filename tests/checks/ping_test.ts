@@ -116,7 +116,7 @@ Deno.test("observePing() has the thresholds of the loss in the metrics, without 
 
 Deno.test("observePing() passes a host as one argument that is no option, and an empty environment", async () => {
   const { output } = await observeScript('echo "$* $LC_ALL $HOME" >&2', { host: "-f", count: 3 });
-  assert.match(output, /: -n -q -c 3 -W 7 -- -f C$/);
+  assert.match(output, /: -n -q -c 3 -W 7 -- -f C\.UTF-8$/);
 });
 
 Deno.test("pingKind rejects more requests than fit into the timeout", () => {

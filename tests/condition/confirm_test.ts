@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import type { Condition } from "../../src/domain/condition.ts";
-import { confirm, count, COUNT_MAX, type Counters, NO_RESULTS } from "../../src/condition/confirm.ts";
+import { confirm, count, COUNT_MAX, type Counters, NO_RESULTS } from "../../src/condition/condition_state.ts";
 import { parseTrace } from "./traces.ts";
 import { type Rows, testRows } from "../support/rows.ts";
 
-Deno.test("confirm() returns the check results that decided", async (t) => {
-  const table: Rows<[observed: string, from: Condition, threshold: number, reason: string]> = {
-    "raised": ["W C", "ok", 2, "the last 2 results were warning or worse"],
-    "raised to the highest": ["C C", "ok", 2, "the last 2 results were critical"],
-    "lowered": ["U O", "critical", 2, "the last 2 results were unknown or better"],
+Deno.test("confirm() moves to what enough results reach", async (t) => {
+  const table: Rows<[observed: string, from: Condition, to: Condition]> = {
+    "raised": ["W C", "ok", "warning"],
+    "raised to the highest": ["C C", "ok", "critical"],
+    "lowered": ["U O", "critical", "unknown"],
   };
-  await testRows(t, table, ([observed, from, threshold, reason]) => {
-    const change = confirm(countAll(parseTrace(observed)), from, { threshold, recoveryThreshold: threshold });
-    assert.deepEqual([change?.reason, change?.from], [reason, from]);
+  await testRows(t, table, ([observed, from, to]) => {
+    const change = confirm(countAll(parseTrace(observed)), from, { threshold: 2, recoveryThreshold: 2 });
+    assert.deepEqual(change, { from, to });
   });
 });
 

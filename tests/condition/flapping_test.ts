@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { changePercent } from "../../src/condition/flapping.ts";
+import { changePercent } from "../../src/condition/condition_state.ts";
 import type { Rows } from "../support/rows.ts";
 
 Deno.test("changePercent() weighs the 20 changes between 21 results as Nagios does", () => {

@@ -9,7 +9,7 @@ import {
   isAttentive,
 } from "../../src/condition/condition_state.ts";
 import { parseLetter } from "./traces.ts";
-import { fieldsOf, type Rows, testRows, testTable } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -186,23 +186,8 @@ Deno.test("transition() sends no reminder of an acknowledged problem", () => {
   for (const reminders of [true, MINUTE] as const) {
     const observed = { condition: "warning", suppressedBy: null, nowMs: START_MS + HOUR } as const;
     const { verdict } = transition(policyOf({ reminders }), state, { ...observed, isAcknowledged: true });
-    assert.deepEqual(verdict, { kind: "quiet", reason: "the problem is acknowledged" });
+    assert.deepEqual(verdict, { kind: "quiet" });
   }
-});
-
-Deno.test("transition() returns the reason of each decision", async (t) => {
-  const table = `
-    suppressed        | W W W/silence   | | suppressed:problem | the last 3 results were warning or worse
-    sent late         | W W W/silence W | | problem:warning | it was suppressed until now
-    reminder          | W W W W | reminders=true | reminder:warning | the problem goes on
-    reminder after an interval | W W W W | reminders=60000 | reminder:warning | \
-      the problem goes on and the last notification is long enough ago
-    nothing confirmed | W W | | - | no problem is confirmed`;
-  await testTable(t, table, (_, observed, options, events, reason) => {
-    const trace = { observed, ...fieldsOf<TraceOptions>(options) };
-    assert.equal(last(run(trace)).verdict.reason, reason);
-    assert.equal(tell(trace).split(" ").at(-1), events);
-  });
 });
 
 Deno.test("transition() and review() use the channel that was last notified the longest ago", async (t) => {
@@ -250,11 +235,7 @@ Deno.test("review() returns suppressed notifications without a new result", asyn
   const suppressed = last(run({ observed: "W W W/silence" })).state;
   await t.step("when the suppression has ended", () => {
     const { verdict, state, change, occurrences } = review(suppressed, { suppressedBy: null, nowMs });
-    assert.deepEqual(verdict.kind === "notify" && [verdict.event, verdict.previous, verdict.reason], [
-      "problem",
-      "pending",
-      "it was suppressed until now",
-    ]);
+    assert.deepEqual(verdict.kind === "notify" && [verdict.event, verdict.previous], ["problem", "pending"]);
     assert.deepEqual([change, occurrences, state.notifiedAtMs], [null, 3, nowMs]);
     assert.equal(review(state, { suppressedBy: null, nowMs }).verdict.kind, "quiet");
   });
@@ -320,8 +301,6 @@ interface Trace {
   /** One result a minute; its suppression follows a slash: `"W W/silence"`. */
   readonly observed: string;
 }
-
-type TraceOptions = Omit<Trace, "observed">;
 
 function policyOf(
   { threshold = 3, recoveryThreshold = threshold, reminders = false }: Partial<Trace>,

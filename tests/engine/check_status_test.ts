@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { describeStatus, knownNotified, statusOf } from "../../src/engine/check_status.ts";
+import { describeStatus, knownNotified, overdueAtMs, statusOf } from "../../src/engine/check_status.ts";
 import { initialState } from "../../src/condition/condition_state.ts";
-import { overdueAtMs } from "../../src/engine/overdue.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { NotRunning } from "../../src/domain/monitor_run.ts";
 import type { CheckRecord, KeptResult } from "../../src/domain/store.ts";

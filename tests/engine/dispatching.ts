@@ -5,7 +5,7 @@ import type { Delivery, Message } from "../../src/domain/delivery.ts";
 import type { MessageLimit } from "../../src/domain/limits.ts";
 import type { OutboxChange, QueuedNotification } from "../../src/domain/outbox.ts";
 import type { DeliveryEvent, Failure } from "../../src/engine/queue_state.ts";
-import { markerKey } from "../../src/engine/delivery_markers.ts";
+import { markerKey } from "../../src/engine/outbox_changes.ts";
 import { Dispatcher } from "../../src/engine/dispatcher.ts";
 import { newQueued } from "../../src/engine/queued_notifications.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";

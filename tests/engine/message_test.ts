@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { messageIdOf, toMessage } from "../../src/engine/message.ts";
+import { messageIdOf, toMessage } from "../../src/engine/batching.ts";
 import { notificationOf, queuedOf } from "../state/records.ts";
 import type { CheckFacts, Message, MessageItem } from "../../src/domain/delivery.ts";
 import type { Notification } from "../../src/domain/outbox.ts";
 import { withFacts } from "../../src/engine/configured_channels.ts";
-import { digestOf } from "../../src/engine/sending_limit.ts";
+import { digestOf } from "../../src/engine/batching.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import { describeItem } from "../../src/channels/describe_item.ts";
 

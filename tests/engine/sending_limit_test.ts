@@ -1,7 +1,7 @@
+import { digestOf } from "../../src/engine/batching.ts";
 import assert from "node:assert/strict";
 import type { MessageLimit } from "../../src/domain/limits.ts";
 import type { Condition } from "../../src/domain/condition.ts";
-import { digestOf } from "../../src/engine/sending_limit.ts";
 import type { Delivery, Message } from "../../src/domain/delivery.ts";
 import type { QueuedNotification } from "../../src/domain/outbox.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";

@@ -6,7 +6,7 @@ import type { ConditionState, Suppression } from "../../src/domain/condition.ts"
 import { silenceOf } from "../state/records.ts";
 import { testCheck } from "../support/checks.ts";
 import { type Rows, testRows } from "../support/rows.ts";
-import { lastingSilences, silencesOf } from "../../src/engine/silences.ts";
+import { lastingSilences, silencesOf } from "../../src/engine/suppression.ts";
 import { createCronReader } from "../../src/config/cron_times.ts";
 import { WEEKDAYS } from "../../src/domain/schedule.ts";
 import { nextWindow, openTimes, openWindow } from "../../src/engine/maintenance_windows.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import { RECEIVED_READ_MAX, type StoredLocationResult } from "../../src/domain/membership.ts";
-import { LocationVotes } from "../../src/scheduler/agreed_runs.ts";
+import { LocationVotes } from "../../src/scheduler/located_runs.ts";
 import type { ReportBatch } from "../../src/domain/reports.ts";
 import type { AgentVote } from "../../src/scheduler/agent_reports.ts";
 import { SharedReports } from "../../src/scheduler/shared_reports.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
-import { isDue, nextAtOffset, planFirst, planNext, splayOf } from "../../src/scheduler/plan.ts";
+import { isDue, nextAtOffset, planFirst, planNext, splayOf } from "../../src/scheduler/next_run.ts";
 import { testRows } from "../support/rows.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";

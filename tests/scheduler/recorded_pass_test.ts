@@ -14,7 +14,7 @@ import { POSTGRES, sharedPostgres, storeOptions } from "../support/postgres.ts";
 import { createSilentEngine } from "../../testing/silent_engine.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
-import { runRetryPass } from "../../src/scheduler/retry_pass.ts";
+import { runRetryPass } from "../../src/scheduler/recorded_pass.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { createProgramSystem, programCheck } from "../support/fake_commands.ts";
 

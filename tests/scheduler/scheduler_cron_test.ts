@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createCronReader } from "../../src/config/cron_times.ts";
 import type { Check } from "../../src/domain/check.ts";
-import { overdueAtMs } from "../../src/engine/overdue.ts";
+import { overdueAtMs } from "../../src/engine/check_status.ts";
 import { isCheckDue } from "../../src/scheduler/next_run.ts";
 import { openInMemoryStore } from "../../src/state/sqlite/sqlite_store.ts";
 import { requestCheck, testCheck } from "../support/checks.ts";

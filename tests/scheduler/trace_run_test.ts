@@ -7,7 +7,7 @@ import { load } from "../../testing/config_system.ts";
 import { createTrust } from "../support/check_faults.ts";
 import { httpContext } from "../support/http_check.ts";
 import { startAnswering, startRefusing, startServer } from "../support/http_servers.ts";
-import { describeCertificate } from "../../src/scheduler/trace/trace_requests.ts";
+import { describeCertificate } from "../../src/scheduler/trace/trace_run.ts";
 import { testRows } from "../support/rows.ts";
 import type { RecordedRun, RunStep } from "../../src/scheduler/trace/record_steps.ts";
 

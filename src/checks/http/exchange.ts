@@ -7,7 +7,6 @@ import { roundedMs } from "../../shared/json_values.ts";
 import { describeRequestFailure, isOwnFailure } from "../../shared/failure_words.ts";
 import { quote, QUOTED_LENGTH_MAX, truncate } from "../../shared/text.ts";
 import type {
-  Connections,
   HostAddress,
   IncomingResponse,
   OutgoingRequest,
@@ -22,12 +21,11 @@ import {
   isExpectedStatus,
   locationOf,
   statusViolations,
-} from "./redirects.ts";
+} from "./ask.ts";
 import { readVerdict, refusalBy, timeLeftWarnings } from "../certificate_verdict.ts";
-import { readTlsFiles } from "../every_address.ts";
+import { readTlsFiles } from "../connection_run.ts";
 import { searchPattern } from "../body_pattern.ts";
 import { exactDuration } from "../../domain/duration.ts";
-import type { Clock } from "../../domain/clock.ts";
 
 export interface Exchange {
   readonly step: Pick<HttpStep, "request" | "response" | "capture">;
@@ -66,7 +64,7 @@ const NOTHING: Findings = {
 
 /** Sends a request, follows its redirects, and compares the response with the expected one. */
 export async function examine(exchange: Exchange): Promise<Findings> {
-  const { step: { request, response }, timeoutMs, system, signal } = exchange;
+  const { step: { request }, timeoutMs, system, signal } = exchange;
   let tls: TlsMaterial | undefined;
   if (request.tls !== undefined) {
     const reading = readTlsFiles(request.tls, { files: system.files, timeoutMs });
@@ -78,16 +76,14 @@ export async function examine(exchange: Exchange): Promise<Findings> {
     tls = files.tls;
   }
   const findings = await ask(exchange, tls);
-  const { connections, clock } = system;
-  const authorities = tls?.authority === undefined ? [] : [tls.authority];
-  const status = findings.metrics["status"] ?? null;
-  const context = { connections, clock, signal, authorities };
-  const certificate = await findCertificate({ request, response, timeoutMs }, status, context);
+  // Without a response there is no certificate either, and that has been reported.
+  if (findings.metrics["status"] === undefined) return findings;
+  const certificate = await findCertificate(exchange, tls?.authority === undefined ? [] : [tls.authority]);
   return {
     ...findings,
     metrics: { ...findings.metrics, ...certificate.metrics },
-    violations: [...findings.violations, ...certificate.isGrave ? certificate.violations : []],
-    warnings: [...findings.warnings, ...certificate.isGrave ? [] : certificate.violations],
+    violations: [...findings.violations, ...certificate.violations],
+    warnings: [...findings.warnings, ...certificate.warnings],
   };
 }
 
@@ -254,20 +250,16 @@ function durationViolation(
   durationMs: number,
   { warningDurationMs, criticalDurationMs }: HttpExpectation,
 ): { readonly text: string; readonly isWarning: boolean } | null {
-  if (criticalDurationMs !== undefined && durationMs > criticalDurationMs) {
-    return { text: describe(durationMs, "critical", criticalDurationMs), isWarning: false };
-  }
-  if (warningDurationMs !== undefined && durationMs > warningDurationMs) {
-    return { text: describe(durationMs, "warning", warningDurationMs), isWarning: true };
+  const limits = [["critical", criticalDurationMs], ["warning", warningDurationMs]] as const;
+  for (const [name, limitMs = Infinity] of limits) {
+    if (durationMs <= limitMs) continue;
+    const limit = exactDuration(limitMs);
+    const shownMs = shownPart(durationMs);
+    // More digits prevent "took 1 s, warning above 1 s".
+    const took = shownMs > limitMs ? exactDuration(shownMs) : `just over ${limit}`;
+    return { text: `took ${took}, ${name} above ${limit}`, isWarning: name === "warning" };
   }
   return null;
-}
-
-function describe(durationMs: number, name: string, limitMs: number): string {
-  const limit = exactDuration(limitMs);
-  const shownMs = shownPart(durationMs);
-  // More digits prevent "took 1 s, warning above 1 s".
-  return `took ${shownMs > limitMs ? exactDuration(shownMs) : `just over ${limit}`}, ${name} above ${limit}`;
 }
 
 /** Tenths of milliseconds below 10 ms, whole milliseconds below a second, tenths of seconds from there on. */
@@ -276,36 +268,16 @@ function shownPart(durationMs: number): number {
   return durationMs < 1000 ? Math.floor(durationMs) : Math.floor(durationMs / 100) * 100;
 }
 
-interface CertificateFinding {
-  readonly violations: readonly string[];
-  readonly isGrave: boolean;
-  /** Such as the time until expiry. */
-  readonly metrics: Readonly<Record<string, number>>;
-}
-
-interface CertificateContext {
-  readonly connections: Connections;
-  readonly clock: Clock;
-  /** CA certificates (PEM) that are trusted in addition to the usual ones. */
-  readonly authorities: readonly string[];
-  /** Aborts at the check's timeout, and if the run is to end early. */
-  readonly signal: AbortSignal;
-}
-
-const NO_FINDING: CertificateFinding = { violations: [], isGrave: false, metrics: {} };
-
 /**
  * Reads the certificate of the configured target over a separate connection, once the response has been read: the runtime
- * does not expose that of a request.
+ * does not expose that of a request. `authorities`: CA certificates (PEM) that are trusted in addition to the usual ones.
  */
 async function findCertificate(
-  { request, response, timeoutMs }: Pick<HttpStep, "request" | "response"> & { readonly timeoutMs: number },
-  status: number | null,
-  { connections, clock, signal, authorities }: CertificateContext,
-): Promise<CertificateFinding> {
+  { step: { request, response }, timeoutMs, system: { connections, clock }, signal }: Exchange,
+  authorities: readonly string[],
+): Promise<Findings> {
   const expected = response.certificate;
-  // Without a response there is no certificate either, and that has been reported.
-  if (expected === undefined || status === null || signal.aborted) return NO_FINDING;
+  if (expected === undefined || signal.aborted) return NOTHING;
   const { protocol, hostname: host, port: given } = new URL(request.target);
   if (protocol !== "https:") return violation(`${NO_TLS}, so it has no certificate`);
   const port = given === "" ? 443 : Number(given);
@@ -315,13 +287,14 @@ async function findCertificate(
   );
   if ("failure" in verdict) return violation(`reading the certificate: ${verdict.failure.text}`);
   const { condition, text, metrics } = verdict;
-  return { violations: condition === "ok" ? [] : [text], isGrave: condition === "critical", metrics };
+  if (condition === "ok") return { ...NOTHING, metrics };
+  return { ...NOTHING, metrics, [condition === "critical" ? "violations" : "warnings"]: [text] };
 }
 
 const NO_TLS = "the target is not https:";
 
-function violation(text: string): CertificateFinding {
-  return { violations: [text], isGrave: true, metrics: {} };
+function violation(text: string): Findings {
+  return { ...NOTHING, violations: [text] };
 }
 
 export function certificateWarnings(

@@ -1,10 +1,15 @@
 /** Checks with locations in a service: it runs them at its own location, and decides about those it owns. */
 import type { EarlyLook, SharedStore, StoredLocationResult } from "../../domain/membership.ts";
 import type { Member } from "../../members/member.ts";
-import { AgreedRuns } from "../../scheduler/agreed_runs.ts";
-import { createLocationRunner, type LocationRuns, startLocationRuns } from "../../scheduler/location_runs.ts";
+import {
+  AgreedRuns,
+  createLocationRunner,
+  type LocationRuns,
+  startLocationRuns,
+} from "../../scheduler/located_runs.ts";
 import {
   type CheckRunner,
+  connectivityOf,
   createLimiters,
   type Limiters,
   type PassOptions,
@@ -15,8 +20,7 @@ import type { StateRepository } from "../../state/state_repository.ts";
 import { isEdited } from "../../domain/store.ts";
 import type { Check, Result } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
-import { connectivityOf } from "../../scheduler/connectivity.ts";
-import { isDue } from "../../scheduler/plan.ts";
+import { isDue } from "../../scheduler/next_run.ts";
 import { isCron } from "../../domain/schedule.ts";
 import { keptResult } from "../../engine/decide.ts";
 import { type OpenConfig, runSettings } from "../open_config.ts";

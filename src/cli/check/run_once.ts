@@ -2,7 +2,7 @@ import type { Check } from "../../domain/check.ts";
 import type { StoreError } from "../../domain/store.ts";
 import { sendHeartbeat } from "../../outputs/heartbeat.ts";
 import { openStateRepository } from "../../state/state_repository.ts";
-import { regularRunAfter } from "../../engine/overdue.ts";
+import { regularRunAfter } from "../../engine/check_status.ts";
 import { isCheckDue } from "../../scheduler/next_run.ts";
 import type { OpenConfig } from "../open_config.ts";
 import { FORMATS } from "./settings.ts";

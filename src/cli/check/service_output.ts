@@ -19,7 +19,7 @@ import { createColors } from "../terminal.ts";
 import { durationText } from "../../shared/time_units.ts";
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
 import { VERSION } from "../answer_at_once.ts";
-import { notificationFields } from "../../channels/notification_fields.ts";
+import { notificationFields } from "../../channels/describe_item.ts";
 import type { Clock } from "../../domain/clock.ts";
 
 export interface ServiceFacts {

@@ -2,7 +2,7 @@ import { type Command, EXIT, option } from "../command_definition.ts";
 import { hasProblem } from "../../condition/condition_state.ts";
 import type { CheckRecord } from "../../domain/store.ts";
 import { describeCount, type ShownCheck } from "../../engine/check_status.ts";
-import { UNTIL_OK_MS_MAX } from "../../engine/silences.ts";
+import { UNTIL_OK_MS_MAX } from "../../engine/suppression.ts";
 import { printable } from "../../shared/text.ts";
 import {
   addChosen,

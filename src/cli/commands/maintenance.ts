@@ -11,7 +11,7 @@ import { counted, jsonDocument, printable } from "../../shared/text.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { Store } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
-import { describeNote, endedAt, isAbout, newWindow, windowId } from "../../engine/silences.ts";
+import { describeNote, endedAt, isAbout, newWindow, windowId } from "../../engine/suppression.ts";
 import { isoTime } from "../../shared/json_values.ts";
 import { timeText } from "../../shared/local_time.ts";
 import { isEverything, readSelection } from "../open_config.ts";

@@ -4,7 +4,7 @@ import type { Channel } from "../../domain/channel.ts";
 import type { Check } from "../../domain/check.ts";
 import type { Delivery, Message } from "../../domain/delivery.ts";
 import type { System } from "../../domain/system.ts";
-import { regularRunAfter } from "../../engine/overdue.ts";
+import { regularRunAfter } from "../../engine/check_status.ts";
 import {
   type CommandContext,
   isEverything,

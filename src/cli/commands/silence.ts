@@ -7,25 +7,25 @@ import {
   type OptionSpec,
   UsageError,
 } from "../command_definition.ts";
-import type { Silence } from "../../domain/outbox.ts";
-import type { CheckRecord, Store } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
-import type { ShownCheck } from "../../engine/check_status.ts";
+import { countSilences } from "../../outputs/outbox_status.ts";
 import {
   describeNote,
   hasOwnEnd,
   lastingSilences,
   newSilences,
   UNTIL_OK_MS_MAX,
-} from "../../engine/silences.ts";
+} from "../../engine/suppression.ts";
+import { isEverything, readSelection, selectChecks } from "../open_config.ts";
+import type { Silence } from "../../domain/outbox.ts";
+import type { CheckRecord, Store } from "../../domain/store.ts";
+import type { ShownCheck } from "../../engine/check_status.ts";
 import { readDuration, readTime } from "../read_times.ts";
 import { TIME_EXAMPLES, type TimeContext, timeText } from "../../shared/local_time.ts";
 import { printable } from "../../shared/text.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
 import { openKnownState } from "../known_config.ts";
-import { isEverything, readSelection, selectChecks } from "../open_config.ts";
 import { stateAlongside } from "../open_state.ts";
-import { countSilences } from "../../outputs/outbox_status.ts";
 
 export const SILENCE_COMMAND = {
   operands: "[NAME…]",

@@ -13,7 +13,7 @@ import { counted, printable } from "../../shared/text.ts";
 import { highestSeverity, mostUrgentFirst, SHOWN_CONDITIONS } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { CheckRecord, KeptResult } from "../../domain/store.ts";
-import { lastingSilences } from "../../engine/silences.ts";
+import { lastingSilences } from "../../engine/suppression.ts";
 import {
   type CheckStatus,
   countedConditions,

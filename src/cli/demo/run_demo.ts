@@ -23,7 +23,7 @@ import { conditionOf } from "../../engine/check_status.ts";
 import { toNotifyingConfig } from "../../engine/configured_channels.ts";
 import { Engine } from "../../engine/engine.ts";
 import { BATCHING_DELAY_MS, startSender } from "../../engine/sender.ts";
-import { UNTIL_OK_MS_MAX } from "../../engine/silences.ts";
+import { UNTIL_OK_MS_MAX } from "../../engine/suppression.ts";
 import { VirtualClock } from "../../rehearsal/rehearsal_world.ts";
 import { nextRunAfter } from "../../scheduler/next_run.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../shared/time_units.ts";

@@ -100,7 +100,7 @@ async function ofKind(kind: CheckKind, text: string | null, { system, targets }:
   const { word } = await lookUp(text, system);
   const parameters = target.parametersOf(word);
   if (parameters === null) throw new UsageError(`${kind} is "${text}", expected ${target.form}`);
-  return { name: target.nameOf(word), kind, parameters: parameters as JsonObject };
+  return { name: nameFor(target.nameOf?.(word) ?? word.text), kind, parameters: parameters as JsonObject };
 }
 
 async function ofWord(text: string, reading: Reading): Promise<NewCheck> {
@@ -114,7 +114,11 @@ async function ofWord(text: string, reading: Reading): Promise<NewCheck> {
   for (const [kind, target] of reading.targets) {
     const parameters = target.claims?.(word) === true ? target.parametersOf(word) : null;
     if (parameters === null) continue;
-    return { name: target.nameOf(word), kind: kind as CheckKind, parameters: parameters as JsonObject };
+    return {
+      name: nameFor(target.nameOf?.(word) ?? word.text),
+      kind: kind as CheckKind,
+      parameters: parameters as JsonObject,
+    };
   }
   throw denied !== null && PATH.test(text) ? denied : unknownTarget(word, reading.reader);
 }

@@ -1,7 +1,7 @@
 /** The forms of the live page of a person who is signed in. They work without a script. */
 import { hasProblem } from "../../condition/condition_state.ts";
 import type { Silence } from "../../domain/outbox.ts";
-import { describeNote, hasOwnEnd, silencesOf } from "../../engine/silences.ts";
+import { describeNote, hasOwnEnd, silencesOf } from "../../engine/suppression.ts";
 import { truncate } from "../../shared/text.ts";
 import { type Markup, markup, type TimeText } from "../markup.ts";
 import type { PageCheck, ReportSnapshot } from "./snapshot.ts";

@@ -15,7 +15,7 @@ import { CONDITIONS, eachCondition, mostUrgentFirst } from "../../domain/conditi
 import { MEASURED_MAX, measuredIn } from "../../state/metric_sums.ts";
 import type { CheckRecord, NamedMetricHour, RollupSum, Store } from "../../domain/store.ts";
 import { shownNotifications } from "../outbox_status.ts";
-import { lastingSilences } from "../../engine/silences.ts";
+import { lastingSilences } from "../../engine/suppression.ts";
 import { type CheckStatus, inactiveNames, type ShownCheck, statusOf } from "../../engine/check_status.ts";
 import { readServices } from "../../state/read_store.ts";
 import {

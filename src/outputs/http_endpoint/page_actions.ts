@@ -5,7 +5,7 @@ import { type Check, isReported } from "../../domain/check.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { PageAction, Silence } from "../../domain/outbox.ts";
 import type { CheckRecord, Store } from "../../domain/store.ts";
-import { endedAt, newSilences, newWindow, UNTIL_OK_MS_MAX } from "../../engine/silences.ts";
+import { endedAt, newSilences, newWindow, UNTIL_OK_MS_MAX } from "../../engine/suppression.ts";
 import { parseTime, timeText } from "../../shared/local_time.ts";
 import { oneLine, quote } from "../../shared/text.ts";
 import type { ActionMessage } from "./sessions.ts";

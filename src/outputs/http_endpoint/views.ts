@@ -5,7 +5,7 @@ import type { Silence } from "../../domain/outbox.ts";
 import type { Check } from "../../domain/check.ts";
 import type { CheckRecord, ConditionChange, Store } from "../../domain/store.ts";
 import { shownNotifications } from "../outbox_status.ts";
-import { lastingSilences } from "../../engine/silences.ts";
+import { lastingSilences } from "../../engine/suppression.ts";
 import {
   type CheckStatus,
   countedConditions,

@@ -1,5 +1,5 @@
 import { openTimes } from "../../engine/maintenance_windows.ts";
-import { isAbout } from "../../engine/silences.ts";
+import { isAbout } from "../../engine/suppression.ts";
 import type { Check } from "../../domain/check.ts";
 import { observedGapMs } from "../../domain/schedule.ts";
 import type { Silence } from "../../domain/outbox.ts";

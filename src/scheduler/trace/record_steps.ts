@@ -245,22 +245,13 @@ function recordConnections(connections: Connections, recorder: Recorder): Connec
   };
   const placeOf = (target: DatabaseTarget): ConnectionTarget =>
     "socketPath" in target ? { host: "localhost", port: 0, socket: target.socketPath } : target;
+  const recorded = async (...phases: Parameters<typeof withPhases<Connection>>): Promise<Connection> =>
+    recordConnection(await withPhases(...phases), recorder);
   return {
     ...connections,
-    connect: async (target, options) =>
-      recordConnection(
-        await withPhases(target, options, (recorded) => connections.connect(target, recorded)),
-        recorder,
-      ),
-    connectDatabase: async (target, options) =>
-      recordConnection(
-        await withPhases(
-          placeOf(target),
-          options,
-          (recorded) => connections.connectDatabase(target, recorded),
-        ),
-        recorder,
-      ),
+    connect: (target, options) => recorded(target, options, (given) => connections.connect(target, given)),
+    connectDatabase: (target, options) =>
+      recorded(placeOf(target), options, (given) => connections.connectDatabase(target, given)),
     readCertificate: (target, options) =>
       withPhases(target, options, (recorded) => connections.readCertificate(target, recorded)),
     resolve: (target, signal) =>

@@ -1,6 +1,12 @@
+/** Requests of checks: redirects, expected statuses, and APIs that return JSON. */
 import type { IncomingResponse, OutgoingRequest, Requests } from "../../domain/connections.ts";
 import { readHeader } from "./captures.ts";
 import type { HttpExpectation } from "../../domain/generated/config.ts";
+import type { ObserveContext } from "../../domain/check_kind.ts";
+import { startDeadline } from "../../shared/deadline.ts";
+import { describeRequestFailure } from "../../shared/failure_words.ts";
+import { parseJson } from "../../shared/json_values.ts";
+import { readBody } from "./response_body.ts";
 
 const REDIRECTS_MAX = 10;
 
@@ -10,15 +16,8 @@ const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]
 type Answer =
   & { readonly asked: Asked }
   & (
-    | {
-      readonly ended: "answered";
-      readonly response: IncomingResponse;
-    }
-    | {
-      readonly ended: "misled";
-      readonly status: number;
-      readonly problem: string;
-    }
+    | { readonly ended: "answered"; readonly response: IncomingResponse }
+    | { readonly ended: "misled"; readonly status: number; readonly problem: string }
     | { readonly ended: "failed"; readonly error: unknown }
   );
 
@@ -143,26 +142,77 @@ export function statusViolations(
 ): readonly string[] {
   if (expected === null || isExpectedStatus(status, expected)) return [];
   const isNowhere = REDIRECT_STATUSES.has(status) && !headers.has("location");
-  const wish = listOf(expected).join(" or ");
+  const wish = [expected].flat().join(" or ");
   return [`status is ${status}${isNowhere ? " without a Location" : ""}, expected ${wish}`];
 }
 
 /** Returns whether a 3xx is among the statuses that are expected; `null` expects none in particular. */
 export function expectsRedirection(expected: HttpExpectation["statusCode"]): boolean {
-  return expected !== null && listOf(expected).some((one) => String(one).startsWith("3"));
+  return expected !== null && [expected].flat().some((one) => String(one).startsWith("3"));
 }
 
 /** Returns whether a status was asked for, rather than let pass. */
 export function isExpectedStatus(status: number, expected: HttpExpectation["statusCode"]): boolean {
   return expected !== null &&
-    listOf(expected).some((one) =>
+    [expected].flat().some((one) =>
+      // A code, or a class such as `2xx`.
       typeof one === "number" ? status === one : String(status).startsWith(one.slice(0, 1))
     );
 }
 
-/** A code, or a class such as `2xx`. */
-type ExpectedStatus = number | string;
+/** `value`: `null` if the body is no JSON; fields are of any type. */
+type JsonAnswer = { readonly status: number; readonly value: unknown } | { readonly failure: string };
 
-function listOf(expected: ExpectedStatus | readonly ExpectedStatus[]): readonly ExpectedStatus[] {
-  return typeof expected === "object" ? expected : [expected];
+/** Sends a GET request to an API, and returns its JSON, or in one line why there is none. Throws only if aborted. */
+export async function askJson(
+  request: Pick<OutgoingRequest, "target" | "connection"> & { readonly accept: string },
+  { place, system, signal, timeoutMs }: Pick<ObserveContext, "system" | "signal"> & {
+    /** For messages, such as `rdap.example.org:443`. */
+    readonly place: string;
+    readonly timeoutMs: number;
+  },
+): Promise<JsonAnswer> {
+  const { accept, ...where } = request;
+  using deadline = startDeadline(system.clock, timeoutMs, signal);
+  const answer = await askFollowing(
+    { ...where, method: "GET", headers: { "user-agent": "monitor", accept } },
+    { requests: system.requests, signal: deadline.signal, followRedirects: true },
+  );
+  if (answer.ended === "misled") return { failure: `${place}: ${answer.problem}` };
+  if (answer.ended === "failed") {
+    signal.throwIfAborted();
+    const { asked: { target }, error } = answer;
+    return {
+      failure: deadline.isTimeUp
+        ? `no response from ${place} within ${timeoutMs / 1000} s`
+        : describeRequestFailure(system.requests.explain(error, target), target),
+    };
+  }
+  const { response } = answer;
+  try {
+    const { start, isWhole } = await readBody(response, {
+      ...{ parts: [], keepsStart: true, readsOn: false, lengthBytes: null, contentType: null },
+    });
+    if (!isWhole) return { failure: `the response of ${place} is too long` };
+    return { status: response.status, value: parseJson(start, null) };
+  } catch (error) {
+    signal.throwIfAborted();
+    return {
+      failure: deadline.isTimeUp
+        ? `no whole response from ${place} within ${timeoutMs / 1000} s`
+        : `reading the response of ${place} failed: ${system.requests.explain(error, where.target).reason}`,
+    };
+  } finally {
+    await response.close();
+  }
+}
+
+/** Returns the fields of an object, and none of anything else. */
+export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? value as Readonly<Record<string, unknown>> : {};
+}
+
+/** Returns the items of a list, and none of anything else. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }
