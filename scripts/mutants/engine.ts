@@ -1018,8 +1018,8 @@ export const ENGINE: FaultyLayer = {
       faults: [
         [
           "only direct dependents are counted",
-          "waiting.push(child);",
-          "waiting.slice(0).push(child);",
+          "of found) for (const child",
+          "of [name]) for (const child",
         ],
       ],
     },

@@ -1,3 +1,5 @@
+/** Regular expressions of checks, and what the steps of `http_request` and `tcp_connect` capture with them. */
+
 /** The maximum number of steps of a compiled pattern in one call: until it returns, nothing else can run. */
 const TRIES_MAX = 5_000_000;
 
@@ -121,4 +123,24 @@ export async function compileLinePattern(pattern: string): Promise<LinePattern> 
       return { groups: Object.fromEntries(names.map((name) => [name, matcher.group(name) ?? ""])) };
     },
   };
+}
+
+// Names and captured values of steps.
+
+export function stepName({ name }: { readonly name?: string }, index: number): string {
+  return name ?? `step ${index + 1}`;
+}
+
+export function metricName(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9]+/g, "_").toLowerCase();
+}
+
+const CAPTURED = /\$\{captured:([^{}]*)\}/g;
+
+export function capturedNames(text: string): readonly string[] {
+  return [...text.matchAll(CAPTURED)].map(([, name = ""]) => name);
+}
+
+export function replaceCaptured(text: string, valueOf: (name: string) => string): string {
+  return text.replaceAll(CAPTURED, (_whole, name: string) => valueOf(name));
 }

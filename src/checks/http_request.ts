@@ -18,7 +18,7 @@ import { type Condition, highestSeverity } from "../domain/condition.ts";
 import { roundedMs } from "../shared/json_values.ts";
 import { createRedactor } from "../shared/redact.ts";
 import { counted, quote } from "../shared/text.ts";
-import { capturedNames, metricName, replaceCaptured, stepName } from "./step_names.ts";
+import { capturedNames, metricName, replaceCaptured, stepName } from "./body_pattern.ts";
 import { decodeHeader, fillRequest, textsOf } from "./http/captures.ts";
 import { BODY_PARTS } from "./http/expected_body.ts";
 import { isAbsenceExpected } from "./http/json_comparisons.ts";

@@ -46,16 +46,12 @@ export function describeFailure(
   end: ProcessEnd,
   { path, timeoutMs }: Omit<SystemCommand, "arguments">,
 ): string | null {
-  return failureOf(end, timeoutMs)?.replace("{}", () => `"${path}"`) ?? null;
-}
-
-/** `{}` is replaced by the command; `null`: it printed everything. */
-function failureOf(end: ProcessEnd, timeoutMs: number): string | null {
-  if (end.ended === "not_started") return `cannot start {}: ${end.reason}`;
-  if (end.ended === "timed_out") return `{} did not end within ${describeDuration(timeoutMs)}`;
-  if (end.ended === "signalled") return `{} was terminated by ${end.signal}`;
-  if (end.stdout.truncated) return `{} printed more than ${OUTPUT_BYTES_MAX / 1024 / 1024} MiB`;
+  if (end.ended === "not_started") return `cannot start "${path}": ${end.reason}`;
+  if (end.ended === "timed_out") return `"${path}" did not end within ${describeDuration(timeoutMs)}`;
+  if (end.ended === "signalled") return `"${path}" was terminated by ${end.signal}`;
+  if (end.stdout.truncated) return `"${path}" printed more than ${OUTPUT_BYTES_MAX / 1024 / 1024} MiB`;
   if (end.code === 0) return null;
   const [line = ""] = end.stderr.text.trim().split("\n");
-  return `{} failed with exit code ${end.code}${line === "" ? "" : `: ${truncate(line, REASON_LENGTH_MAX)}`}`;
+  const said = line === "" ? "" : `: ${truncate(line, REASON_LENGTH_MAX)}`;
+  return `"${path}" failed with exit code ${end.code}${said}`;
 }

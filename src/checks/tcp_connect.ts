@@ -15,7 +15,7 @@ import { createRedactor } from "../shared/redact.ts";
 import { counted, quote } from "../shared/text.ts";
 import { hostPortIn, nameForPath, portSubject } from "./targets.ts";
 import { isLoopback } from "../shared/ip_address.ts";
-import { capturedNames, metricName, stepName } from "./step_names.ts";
+import { capturedNames, metricName, stepName } from "./body_pattern.ts";
 
 export const tcpConnectKind: CheckKindEntry<"tcp_connect"> = {
   observe: observeTcpConnect,

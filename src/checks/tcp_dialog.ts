@@ -5,9 +5,15 @@ import type { TcpStep } from "../domain/generated/config.ts";
 import { endsWithin, startDeadline, unlessAborted } from "../shared/deadline.ts";
 import { roundedMs } from "../shared/json_values.ts";
 import { quote } from "../shared/text.ts";
-import { compileLinePattern, type LineMatch } from "./body_pattern.ts";
+import {
+  capturedNames,
+  compileLinePattern,
+  type LineMatch,
+  metricName,
+  replaceCaptured,
+  stepName,
+} from "./body_pattern.ts";
 import { compareText } from "./http/json_comparisons.ts";
-import { capturedNames, metricName, replaceCaptured, stepName } from "./step_names.ts";
 
 interface DialogOptions {
   readonly clock: Clock;

@@ -91,21 +91,17 @@ export function statusOf(
   const { name, tags, maintenanceWindows } = check;
   const silenced = { name, tags, problemBeganAtMs: record?.condition.problemBeganAtMs ?? null };
   const started = silencesOf(silenced, silences, { kind: "maintenance", nowMs });
-  const windows = started.length === 0
-    ? maintenanceWindows
-    : [...maintenanceWindows, ...started.map(shownWindow)];
   const [acknowledgement] = silencesOf(silenced, silences, { kind: "acknowledgement", nowMs });
   const common = {
     check,
     record,
     notRunning,
-    maintenance: openWindow(windows, nowMs),
+    maintenance: openWindow([...maintenanceWindows, ...started.map(shownWindow)], nowMs),
     isSilenced: silencesOf(silenced, silences, { kind: "silence", nowMs }).length > 0,
     acknowledged: acknowledgement?.reason ?? null,
   };
   const { condition, state } = conditionOf(check, asHeard(check, record, recordOf), nowMs, notRunning);
-  if (record === null || state === "never_ran") return { ...common, condition, state, waitsFor: [] };
-  const event = dueEvent(record.condition);
+  const event = record === null || state === "never_ran" ? null : dueEvent(record.condition);
   // A dependency suppresses no recovery.
   const waitsFor = event === null || event === "recovery" ? [] : holdingDependencies(check, {
     running: { has: (name) => inactive?.has(name) !== true },

@@ -135,33 +135,24 @@ export function decide(
     ...situation,
     stateOf: () => before.condition,
   });
-  const deciding: Deciding = {
-    check,
-    situation,
-    acknowledged: acknowledgement?.reason ?? null,
-    filtering: { nowMs, isAcknowledged: acknowledgement !== undefined },
-    channels: lastNotifiedOf === null || !notifies ? [] : check.notifications,
-    lastNotifiedOf: lastNotifiedOf ?? (() => NEVER_NOTIFIED),
-  };
+  const lastOf = lastNotifiedOf ?? (() => NEVER_NOTIFIED);
+  const channels = lastNotifiedOf === null || !notifies ? [] : check.notifications;
+  const filtering: FilterOptions = { nowMs, isAcknowledged: acknowledgement !== undefined };
   const suppressible = run === null || !isReported(check) ? check : whileReported(check);
   const present = run === null
     ? situation
     : { ...situation, observedAtMs: nowMs, isLate: run.result.isLate ?? false };
-  const circumstances: Circumstances = {
+  const circumstances: Circumstances & FilterOptions = {
+    ...filtering,
     suppressedBy: suppressionIn(suppressible, present),
-    nowMs,
-    isAcknowledged: acknowledgement !== undefined,
     acts: situation.acts !== false && !situation.isOvertaken && !present.isLate &&
-      check.action !== undefined &&
-      mayAct(suppressible, present),
+      check.action !== undefined && mayAct(suppressible, present),
     known: (state) =>
-      deciding.channels.flatMap((channel) =>
-        knownTo(channel, deciding.lastNotifiedOf(channel).conditions, state, deciding.filtering)
-      ),
+      channels.flatMap((channel) => knownTo(channel, lastOf(channel).conditions, state, filtering)),
   };
-  return run === null
-    ? reviewRecord(before, circumstances, deciding)
-    : recordRun(before, run, circumstances, deciding);
+  const acknowledged = acknowledgement?.reason ?? null;
+  const deciding = { check, situation, circumstances, acknowledged, channels, lastNotifiedOf: lastOf };
+  return run === null ? reviewRecord(before, deciding) : recordRun(before, run, deciding);
 }
 
 /** Returns the suppression of notifications of a check; `null`: none. */
@@ -184,20 +175,15 @@ const NEVER_NOTIFIED: LastNotified = { conditions: ["ok"], isPending: false };
 interface Deciding {
   readonly check: Check;
   readonly situation: Situation;
+  readonly circumstances: Circumstances & FilterOptions;
   /** The note of the problem's acknowledgement; `null`: there is none. */
   readonly acknowledged: string | null;
-  readonly filtering: FilterOptions;
   readonly channels: readonly Channel[];
   lastNotifiedOf(channel: Channel): LastNotified;
 }
 
-function recordRun(
-  before: CheckRecord,
-  run: Run,
-  circumstances: Circumstances,
-  deciding: Deciding,
-): Decided {
-  const { check, situation } = deciding;
+function recordRun(before: CheckRecord, run: Run, deciding: Deciding): Decided {
+  const { check, situation, circumstances } = deciding;
   const { nowMs } = situation;
   const { result, ...histories } = withLimits(before, run.result, nowMs);
   const { isInterrupted } = run;
@@ -215,10 +201,7 @@ function recordRun(
     state: isActing ? withAction(burnt, nowMs) : burnt,
     nowMs,
   });
-  const decided = withBurning(conclude(verdict, { record, occurrences, deciding, isActing }), {
-    deciding,
-    suppressedBy: circumstances.suppressedBy,
-  });
+  const decided = withBurning(conclude(verdict, { record, occurrences, deciding, isActing }), deciding);
   const { notification } = decided;
   const { rehearsal } = result;
   const sequence = situation.sequence + decided.queued.length;
@@ -253,8 +236,8 @@ function recordRun(
   });
 }
 
-function reviewRecord(before: CheckRecord, circumstances: Circumstances, deciding: Deciding): Decided {
-  const { check } = deciding;
+function reviewRecord(before: CheckRecord, deciding: Deciding): Decided {
+  const { check, circumstances } = deciding;
   const reviewed = review(before.condition, circumstances, check);
   const { state, occurrences } = reviewed;
   const wasEdited = isEdited(check, before);
@@ -264,9 +247,7 @@ function reviewRecord(before: CheckRecord, circumstances: Circumstances, decidin
   const condition = isActing ? withAction(reviewedState, circumstances.nowMs) : reviewedState;
   const record: CheckRecord = condition === before.condition ? before : { ...before, condition };
   const concluded = conclude(verdict, { record, occurrences, deciding, isActing });
-  const decided = wasEdited
-    ? concluded
-    : withBurning(concluded, { deciding, suppressedBy: circumstances.suppressedBy });
+  const decided = wasEdited ? concluded : withBurning(concluded, deciding);
   const isNoted = decided.notification !== null && before.journal !== null;
   const added = isNoted ? addReview(before.journal, deciding.situation.nowMs) : null;
   return withUpdate(decided, added, null, { rollup: null, change: null });
@@ -461,9 +442,7 @@ function isCountedRun(result: Result, before: CheckRecord): boolean {
 
 /** Returns the metrics that can be stored. */
 function finite(metrics: Result["metrics"]): Result["metrics"] {
-  const entries = Object.entries(metrics);
-  const finite = entries.filter(([, value]) => Number.isFinite(value));
-  return finite.length === entries.length ? metrics : Object.fromEntries(finite);
+  return Object.fromEntries(Object.entries(metrics).filter(([, value]) => Number.isFinite(value)));
 }
 
 function rollupEntryOf(
@@ -523,11 +502,8 @@ function conclude(verdict: Verdict, concluding: Concluding): Conclusion {
  * news. It is sent while the check is failing, so that the same dependencies suppress it as its problem; and not in the
  * outage with which it began, which may still become a problem.
  */
-function withBurning(
-  concluded: Conclusion,
-  { deciding, suppressedBy }: { readonly deciding: Deciding; readonly suppressedBy: Suppression | null },
-): Conclusion {
-  const { check, situation: { nowMs } } = deciding;
+function withBurning(concluded: Conclusion, deciding: Deciding): Conclusion {
+  const { check, circumstances: { suppressedBy, nowMs } } = deciding;
   const { record } = concluded;
   const { confirmed, notified, burn, problemBeganAtMs, observed } = record.condition;
   const alert = burn?.alert ?? null;
@@ -631,12 +607,12 @@ function factsOf(
 function queueDue(
   notification: Notification,
   state: ConditionState,
-  { channels, lastNotifiedOf, filtering, situation }: Deciding,
+  { channels, lastNotifiedOf, circumstances, situation }: Deciding,
 ): readonly QueuedNotification[] {
   return queueFor(notification, {
     ...situation,
     ...{ channels, lastNotifiedOf },
     before: conditionBefore(state),
-    isLeftOut: (channel, conditions) => isLeftOut(channel, conditions, state, filtering),
+    isLeftOut: (channel, conditions) => isLeftOut(channel, conditions, state, circumstances),
   });
 }

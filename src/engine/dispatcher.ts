@@ -297,19 +297,15 @@ export class Dispatcher {
 
   /** Gives an event to a queue, executes its effects and sets its timer. Returns when all of it is persisted. */
   #apply(running: RunningQueue, event: QueueEvent): Promise<void> {
-    const target = this.#options.targetOf(running.channelKey);
+    const { clock, targetOf, batchingMs, isStillTrue, isExcluded } = this.#options;
+    const target = targetOf(running.channelKey);
     this.#followClock();
     const { queue, effects } = transitionQueue(running.queue, event, {
-      nowMs: this.#options.clock.wallMs(),
-      batchingMs: this.#options.batchingMs,
-      batches: target?.batches ?? false,
-      group: target?.group ?? null,
-      staleAfterMs: target?.staleAfterMs ?? null,
+      ...{ batchingMs, isStillTrue, isExcluded, nowMs: clock.wallMs() },
+      ...target ?? { batches: false, group: null, staleAfterMs: null },
       limit: sendingLimit(target, this.#limitUses.get(running.channelKey)),
       markers: this.#markers,
       causes: target?.mergesCauses === true ? this.#causesFor(running) : null,
-      isStillTrue: (queued) => this.#options.isStillTrue(queued),
-      isExcluded: (queued) => this.#options.isExcluded(queued),
     });
     running.queue = queue;
     this.#setTimer(running);

@@ -47,7 +47,7 @@ export interface Reporter {
 export class Engine {
   readonly #options: EngineOptions;
   #running: ReadonlyMap<string, Check> = new Map();
-  #dependents = new Dependents([]);
+  #dependentsOf = countDependents([]);
   #hasCauses: boolean;
 
   /** Decides about the checks that run here; only these suppress those that depend on them. */
@@ -146,7 +146,7 @@ export class Engine {
 
   #adopt(running: readonly Check[]): void {
     this.#running = new Map(running.map((check) => [check.name, check]));
-    this.#dependents = new Dependents(running);
+    this.#dependentsOf = countDependents(running);
   }
 
   #decide(check: Check, nowMs: number, run: Run | null): Decided {
@@ -171,7 +171,7 @@ export class Engine {
       isOvertaken: sender.isOvertaken(check),
       isLate: check.agent !== undefined && isAfterGap(check, repository.recordOf(check.name, nowMs), nowMs),
       lastNotifiedOf: (channel) => sender.lastNotifiedOf(check.name, channel),
-      dependents: this.#dependents.countOf(check.name),
+      dependents: this.#dependentsOf(check.name),
     };
   }
 }
@@ -210,35 +210,21 @@ export const WITHOUT_CHANNELS = {
   acts: false,
 } as const satisfies Partial<Situation>;
 
-/** How many checks depend on each one, also by way of others. One that has alternatives does not count. */
-class Dependents {
-  readonly #children = new Map<string, string[]>();
-  readonly #counts = new Map<string, number>();
-
-  constructor(checks: readonly Pick<Check, "name" | "dependsOn">[]) {
-    for (const { name, dependsOn } of checks) {
-      for (const parent of dependsOn) {
-        if (typeof parent !== "string") continue;
-        this.#children.getOrInsertComputed(parent, () => []).push(name);
-      }
+/** Returns how many checks depend on one, also by way of others. One that has alternatives does not count. */
+function countDependents(
+  checks: Iterable<Pick<Check, "name" | "dependsOn">>,
+): (name: string) => number {
+  const children = new Map<string, string[]>();
+  for (const { name, dependsOn } of checks) {
+    for (const parent of dependsOn) {
+      if (typeof parent === "string") children.getOrInsertComputed(parent, () => []).push(name);
     }
   }
-
-  countOf(name: string): number {
-    if (!this.#children.has(name)) return 0;
-    return this.#counts.getOrInsertComputed(name, () => this.#count(name));
-  }
-
-  #count(name: string): number {
-    const found = new Set<string>();
-    const waiting = [name];
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-      for (const child of this.#children.get(next) ?? []) {
-        if (found.has(child)) continue;
-        found.add(child);
-        waiting.push(child);
-      }
-    }
-    return found.size;
-  }
+  const counts = new Map<string, number>();
+  return (name) =>
+    counts.getOrInsertComputed(name, () => {
+      const found = new Set([name]);
+      for (const one of found) for (const child of children.get(one) ?? []) found.add(child);
+      return found.size - 1;
+    });
 }

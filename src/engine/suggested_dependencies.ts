@@ -111,16 +111,9 @@ type Known = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** Returns whether a check depends on another one, also by way of others. */
 function reaches(from: string, to: string, known: Known): boolean {
-  const seen = new Set<string>();
-  const waiting = [from];
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    for (const parent of known.get(next) ?? []) {
-      if (parent === to) return true;
-      if (!seen.has(parent)) waiting.push(parent);
-      seen.add(parent);
-    }
-  }
-  return false;
+  const found = new Set([from]);
+  for (const one of found) for (const parent of known.get(one) ?? []) found.add(parent);
+  return found.has(to);
 }
 
 /** Returns whether another dependency of a check already depends on one. */

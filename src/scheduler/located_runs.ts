@@ -50,7 +50,10 @@ export class AgreedRuns implements CheckRunner {
   readonly #ended = new AbortController();
   #lastRead: Promise<unknown> = Promise.resolve();
   /** The read that has not begun yet: checks requested meanwhile are read together. */
-  #nextRead: { readonly checks: Set<string>; readonly rows: Promise<RowsByCheck> } | null = null;
+  #nextRead: {
+    readonly checks: Set<string>;
+    readonly rows: Promise<ReadonlyMap<string, StoredLocationResult[]>>;
+  } | null = null;
 
   constructor(options: AgreedRunsOptions) {
     this.#options = options;
@@ -156,8 +159,6 @@ export class AgreedRuns implements CheckRunner {
     return (await rows).get(check) ?? [];
   }
 }
-
-type RowsByCheck = ReadonlyMap<string, readonly StoredLocationResult[]>;
 
 function runsOf(rows: readonly StoredLocationResult[]): ReadonlyMap<string, number> {
   return new Map(rows.map(({ location, runs }) => [location, runs]));

@@ -1,8 +1,7 @@
 import { parseJson } from "../../shared/json_values.ts";
 import type { HttpCapture, HttpMessage } from "../../domain/generated/config.ts";
-import { describeReach, searchCapture } from "../body_pattern.ts";
+import { describeReach, replaceCaptured, searchCapture } from "../body_pattern.ts";
 import { bodyRuleOf, escapeHeader, escapeUrl } from "../../shared/template.ts";
-import { replaceCaptured } from "../step_names.ts";
 import { quote } from "../../shared/text.ts";
 import type { JSONPathNode } from "json-p3";
 

@@ -122,33 +122,39 @@ function addOutput(name: string, { text, truncated }: CapturedText, tracer: Trac
 }
 
 function traceFiles(files: Files, tracer: Tracer): Files {
-  const traced = async <T>(
-    what: string,
-    path: string,
-    work: Promise<T>,
-    describe: (value: T) => string,
-  ): Promise<T> => {
-    try {
-      const value = await work;
-      tracer.add(`${what} ${quote(path)}: ${describe(value)}`);
-      return value;
-    } catch (error) {
-      tracer.add(`${what} ${quote(path)}: ${describeFileError(error, { path })}`);
-      throw error;
-    }
-  };
+  const trace = <T>(what: string, path: string, work: Promise<T>, describe: (value: T) => string) =>
+    traced(tracer, work, {
+      describe: (value) => `${what} ${quote(path)}: ${describe(value)}`,
+      explain: (error) => `${what} ${quote(path)}: ${describeFileError(error, { path })}`,
+    });
   return {
     ...files,
     stat: (path, options) =>
-      traced(
+      trace(
         "look at",
         path,
         files.stat(path, options),
         ({ kind, sizeBytes, modifiedAtMs }) =>
           `${kind}, ${sizeBytes} B, changed ${modifiedAtMs === null ? "never" : timeText(modifiedAtMs)}`,
       ),
-    list: (directory) => traced("list", directory, files.list(directory), ({ length }) => `${length} names`),
+    list: (directory) => trace("list", directory, files.list(directory), ({ length }) => `${length} names`),
   };
+}
+
+/** Adds what is read, or why it cannot be. */
+async function traced<T>(
+  tracer: Tracer,
+  work: Promise<T>,
+  { describe, explain }: { describe(value: T): string; explain(error: unknown): string },
+): Promise<T> {
+  try {
+    const value = await work;
+    tracer.add(describe(value));
+    return value;
+  } catch (error) {
+    tracer.add(explain(error));
+    throw error;
+  }
 }
 
 function traceDns(dns: Dns, tracer: Tracer): Dns {
@@ -171,60 +177,39 @@ function traceDns(dns: Dns, tracer: Tracer): Dns {
 function traceConnections(connections: Connections, tracer: Tracer): Connections {
   const placeOf = ({ host, port, address, socket }: ConnectionTarget): string =>
     socket ?? `${hostAndPort(host, port)}${address === undefined ? "" : ` (${address.address})`}`;
-  const traced = async <T>(
-    target: ConnectionTarget,
-    { phase, place = placeOf(target), work, describe }: {
-      readonly phase: ConnectionPhase;
-      readonly place?: string;
-      work(): Promise<T>;
-      describe(value: T): string;
-    },
-  ): Promise<T> => {
-    try {
-      const value = await work();
-      tracer.add(describe(value));
-      return value;
-    } catch (error) {
-      const reason = error instanceof DOMException
-        ? messageOf(error)
-        : connections.explain(error, target, phase).reason;
-      tracer.add(`failed: ${place}: ${reason}`);
-      throw error;
-    }
-  };
+  const explainAt =
+    (phase: ConnectionPhase, target: ConnectionTarget, place = placeOf(target)) => (error: unknown): string =>
+      `failed: ${place}: ${
+        error instanceof DOMException ? messageOf(error) : connections.explain(error, target, phase).reason
+      }`;
   return {
     ...connections,
     async connect(target, options) {
       tracer.add(`connecting to ${placeOf(target)}${target.tls === undefined ? "" : " with TLS"}`);
-      const connection = await traced(target, {
-        phase: "connecting",
-        work: () => connections.connect(target, options),
+      const connection = await traced(tracer, connections.connect(target, options), {
         describe: () => `connected to ${placeOf(target)}`,
+        explain: explainAt("connecting", target),
       });
       return traceConnection(connection, tracer);
     },
     resolve: (target, signal) =>
-      traced(target, {
-        phase: "connecting",
-        place: target.host,
-        work: () => connections.resolve(target, signal),
+      traced(tracer, connections.resolve(target, signal), {
         describe: (found) => `addresses of ${target.host}: ${found.map(({ address }) => address).join(", ")}`,
+        explain: explainAt("connecting", target, target.host),
       }),
     readTime(target, signal) {
       tracer.add(`asking ${placeOf(target)} for the time`);
-      return traced(target, {
-        phase: "reading",
-        work: () => connections.readTime(target, signal),
+      return traced(tracer, connections.readTime(target, signal), {
+        explain: explainAt("reading", target),
         describe: ({ offsetMs, roundTripMs, stratum }) =>
           `offset ${offsetMs.toFixed(1)} ms, round trip ${roundTripMs.toFixed(1)} ms, stratum ${stratum}`,
       });
     },
     readCertificate(target, options) {
       tracer.add(`reading the certificate of ${placeOf(target)}`);
-      return traced(target, {
-        phase: "TLS",
-        work: () => connections.readCertificate(target, options),
+      return traced(tracer, connections.readCertificate(target, options), {
         describe: (reading) => describeCertificate(reading, target),
+        explain: explainAt("TLS", target),
       });
     },
   };
