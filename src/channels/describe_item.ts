@@ -116,7 +116,6 @@ export function describeCause({ checks, sinceMs, text }: Cause, timeZone?: strin
 
 type Kind = "problem" | "burning" | "recovery" | "end";
 
-/** What the checks of a message are. */
 const STATES: Readonly<Record<Kind, (items: readonly MessageItem[]) => string>> = {
   problem: (items) => {
     const states = items.map((item) => problemOf(item));
@@ -271,7 +270,6 @@ export function recoveryWord({ condition, previous }: Pick<Notification, "condit
   return condition === "ok" ? "recovered" : `no longer ${previous.toUpperCase()}`;
 }
 
-/** The check's output as one line, truncated. */
 function describeOutput({ notification: { output } }: MessageItem): string {
   return cleanLine(output, OUTPUT_LENGTH_MAX) || "no output";
 }

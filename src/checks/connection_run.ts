@@ -45,7 +45,6 @@ export interface ConnectionRun {
   readonly signal: AbortSignal;
   enter(phase: ConnectionPhase): void;
   phase(): ConnectionPhase;
-  /** Describes an error of the connection, or the end of the time. */
   describe(error: unknown): ConnectionVerdict;
 }
 

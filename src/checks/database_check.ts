@@ -159,7 +159,6 @@ function databaseWarnings({ parameters }: DatabaseCheck): readonly ParameterProb
   ];
 }
 
-/** The part of each entry that does not depend on the protocol. */
 export const DATABASE_KIND = {
   limit: "network",
   hasResponded: hasConnected,

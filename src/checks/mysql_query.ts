@@ -310,7 +310,6 @@ class ServerError extends DatabaseFailure {
   }
 }
 
-/** A packet that is read from its begin. */
 class Packet {
   readonly #bytes: Uint8Array;
   #at = 0;

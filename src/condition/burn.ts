@@ -29,7 +29,6 @@ const LIMITS = [
 const RECENT_MS = 5 * MINUTE_MS;
 const RECENT_MS_MAX = 6 * HOUR_MS;
 
-/** The settings of a check with an error budget. */
 export interface BurnPolicy {
   readonly objective: Objective;
   readonly schedule: Schedule;

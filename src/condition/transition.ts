@@ -77,7 +77,6 @@ export interface ObservedResult extends Circumstances {
   readonly isInterrupted?: boolean | undefined;
 }
 
-/** Whether a notification is due. */
 export type Verdict =
   | {
     readonly kind: "notify";

@@ -133,7 +133,6 @@ function searchCauses(options: CausesOptions): ReadonlyMap<string, FoundCause> {
   return found;
 }
 
-/** Returns the options for the records of a repository. */
 export function causesIn(
   repository: StateRepository,
   running: ReadonlyMap<string, Check>,

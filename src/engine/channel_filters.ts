@@ -13,7 +13,6 @@ import { isInWindow, openWindow } from "./maintenance_windows.ts";
 
 export interface FilterOptions {
   readonly nowMs: number;
-  /** Whether an administrator has acknowledged the problem. */
   readonly isAcknowledged: boolean;
 }
 

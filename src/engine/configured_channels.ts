@@ -29,7 +29,6 @@ const ATTEMPT_MS = 60_000;
 /** The extra time for terminating a command after its own timeout. */
 const OWN_TIMEOUT_EXTRA_MS = 10_000;
 
-/** The part of a config that notifications need. */
 export interface ChannelsSource {
   readonly checks: readonly Check[];
   readonly summary: SummarySettings | null;

@@ -62,7 +62,6 @@ export interface Situation extends SuppressionOptions {
   readonly acts?: boolean;
   /** Returns the last notification of a channel for the check; `null`: no channel is called. */
   readonly lastNotifiedOf: ((channel: Channel) => LastNotified) | null;
-  /** How many checks depend on the check. */
   readonly dependents: number;
   nameOf(channel: Channel): string;
   textMaxOf(channel: Channel): TextMax;
@@ -83,7 +82,6 @@ export const NOT_SENT = {
   hostName: "",
 } as const satisfies Partial<Situation>;
 
-/** A result, and the plan after it. */
 export interface Run {
   readonly result: Result;
   /** How long after its planned time it began; `null` if it was not planned. @default null */

@@ -18,7 +18,6 @@ import { truncateBytes } from "../shared/text.ts";
 import { checksToRun } from "./suppression.ts";
 
 interface EngineOptions {
-  /** Has the records, and persists them with their notifications. */
   readonly repository: StateRepository;
   /** Sends, and knows what the channels were last notified of; `null`: no channel is called, and nothing is suppressed. */
   readonly sender: EngineSender | null;

@@ -30,7 +30,6 @@ export const EMPTY_QUEUE: ChannelQueue = {
 };
 
 export type QueueStatus =
-  /** Nothing is queued. */
   | { readonly kind: "idle" }
   /** Waits a moment for more, so that simultaneous failures are sent together. */
   | { readonly kind: "batching"; readonly untilMs: number }
@@ -56,7 +55,6 @@ export type QueueStatus =
   | { readonly kind: "limited"; readonly untilMs: number }
   /** The channel rejected all that is queued, or the first notification of each check. */
   | { readonly kind: "rejected"; readonly untilMs: number }
-  /** The process ends. */
   | { readonly kind: "stopped" };
 
 /** The messages that a channel is sent in a row. It ends with a temporary failure, or if nothing is left to send. */
@@ -128,7 +126,6 @@ export interface QueueContext {
   readonly staleAfterMs: number | null;
   /** `null`: the channel has none. */
   readonly limit: SendingLimit | null;
-  /** The last notifications of channels. */
   readonly markers: DeliveryMarkers;
   /** Returns whether a check still has the condition of a notification. */
   isStillTrue(queued: QueuedNotification): boolean;

@@ -164,7 +164,6 @@ export function queueRehearsal(
   });
 }
 
-/** Returns a queued notification that was never tried. */
 export function newQueued(
   notification: Notification,
   { nowMs, ...rest }: Pick<QueuedNotification, "channelKey" | "channelName" | "sequence"> & {

@@ -48,7 +48,6 @@ import { type ChannelUser, findRekeyed, type Rekeyed, uncheckedOf, whyUnchecked 
 
 export interface SenderOptions {
   readonly system: System;
-  /** Has the confirmed conditions, and persists queued notifications. */
   readonly repository: StateRepository;
   /** The persisted outbox when the state was opened. */
   readonly kept: KeptOutbox;

@@ -42,7 +42,6 @@ export function outagesOf(changes: readonly ConditionChange[]): readonly Outage[
 }
 
 interface SuggestOptions {
-  /** Those that run. */
   readonly checks: readonly Check[];
   outagesOf(check: string): readonly Outage[];
   /** The fewest outages that are no coincidence. */

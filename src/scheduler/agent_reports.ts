@@ -233,7 +233,6 @@ export class AgentReports implements ReportLog {
     this.#onVote(check, condition === "ok" ? "changed" : "failing");
   }
 
-  /** Returns whether an agent is a location of a check. */
   #isLocated(agent: string, name: string): boolean {
     return this.isAgent(agent) && this.#checks.get(name)?.locations?.from.includes(agent) === true;
   }

@@ -185,7 +185,6 @@ function resultOf(
   };
 }
 
-/** The metrics of each location under its name. */
 function metricsOf(results: Votes["results"]): Readonly<Record<string, number>> {
   return Object.fromEntries(
     [...results].flatMap(([location, { result: { metrics } }]) =>

@@ -25,7 +25,6 @@ import type { Trouble } from "../shared/describe_error.ts";
 /** Limit how many checks run at a time that start a process, and that only wait for the network. */
 export type Limiters = Readonly<Record<"process" | "network", Limiter>>;
 
-/** The limits unless the user gives others. */
 export const DEFAULT_LIMITS = { process: 32, network: 512 };
 
 /** Creates limiters with limits of 1 or more. */

@@ -119,7 +119,6 @@ export interface SchedulerOptions {
   onBug(error: unknown): void;
 }
 
-/** A result of an agent, as it is recorded. */
 interface AgentResult extends Omit<Result, "check" | "startedAtMs"> {
   readonly report: ReportId;
   /** How long ago the run ended, 0 or more. */

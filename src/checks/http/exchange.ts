@@ -245,7 +245,6 @@ async function matches(value: string | undefined, pattern: string): Promise<bool
   return value !== undefined && (await searchPattern(value, { pattern, isWhole: true })).found;
 }
 
-/** Compares a duration with its limits; `null` if it is within. */
 function durationViolation(
   durationMs: number,
   { warningDurationMs, criticalDurationMs }: HttpExpectation,
