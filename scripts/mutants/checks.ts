@@ -673,7 +673,6 @@ export const CHECKS: FaultyLayer = {
       file: "src/checks/http/ask.ts",
       tests: [
         "tests/checks/http/redirects_test.ts",
-        "tests/checks/http_request_expected_test.ts",
         "tests/checks/http_request_test.ts",
       ],
       faults: [
@@ -682,7 +681,7 @@ export const CHECKS: FaultyLayer = {
     },
     {
       file: "src/checks/http/exchange.ts",
-      tests: ["tests/checks/http_request_expected_test.ts", "tests/checks/http_request_test.ts"],
+      tests: ["tests/checks/http_request_test.ts"],
       faults: [
         [
           "a response that takes exactly as long as it may is critical",
