@@ -190,4 +190,12 @@ Deno.test("faultsOf() has those of commands, names, files, machines and jobs, as
     "run of the job that fails, job that does not run any more, run of the job that does not end",
     "certificate that expired, certificate for another name, certificate that expires tomorrow",
   ]);
+  const records = ["192.0.2.1"];
+  const [, tape] = allOf("lookup A example.org.", { records }).at(-1)?.tapes[0] ?? assert.fail();
+  const [{ outcome } = assert.fail()] = tape.calls;
+  assert.notDeepEqual(
+    "value" in outcome && outcome.value,
+    { records },
+    "another record is none of the answer",
+  );
 });
