@@ -233,6 +233,8 @@ testInAllWithPermissions("monitor permissions --format deno: the set works in de
   );
   // The later --config wins over the project's.
   const { code, stderr } = await harness.run(["check", "--once"], {
+    // The source: an executable has flags of its own. The set replaces these.
+    permissions: ["--allow-all"],
     shell: 'program="$1"; shift; while [ "$1" != check ]; do last="$1"; shift; done; ' +
       `exec "$program" run --quiet --no-prompt --no-check -P=monitor --config ${config} "$last" "$@"`,
   });
