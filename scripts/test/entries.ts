@@ -11,10 +11,12 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 export const PROJECT: string = fileURLToPath(new URL("../..", import.meta.url));
 /** Its tests compile executables; `deno task executable` runs them. */
 const APART = "executable";
-/** About the most that layers of one process have together, if there are jobs for more. */
-const SHARED_BYTES = 600_000;
+/** About the most that layers of one process have together, in bytes of their modules, if there may be more. */
+const SHARED_WEIGHT = 300_000;
 /** Hours of simulated services take the longest, in a process of their own. */
 const FIRST = "simulation";
+/** Tests of running services wait: they take this many times as long as others of their size. */
+const WAITING = { directory: "/tests/life/", factor: 5 };
 
 /** The test modules of a layer, or of several. */
 export interface Entry {
@@ -30,10 +32,10 @@ export interface Entry {
  * Returns the entries for some files and directories, or for all tests. The largest are first, since the last to begin
  * should be short.
  *
- * @param jobs How many entries will run at a time: each costs some seconds, so there are no more.
+ * @param countMax The most entries: each costs some seconds.
  * @throws {RangeError} If a path does not exist.
  */
-export function entriesOf(paths: readonly string[], jobs: number): readonly Entry[] {
+export function entriesOf(paths: readonly string[], countMax: number): readonly Entry[] {
   const layers = new Map<string, string[]>();
   const add = (file: string): void => {
     const path = relative(PROJECT, file);
@@ -44,23 +46,23 @@ export function entriesOf(paths: readonly string[], jobs: number): readonly Entr
   const entries = [...layers]
     .map(([name, files]): Entry => ({ name, files: [...new Set(files)].sort(), variables: {} }))
     .sort(largestFirst);
-  const others = shared(entries.filter(({ name }) => name !== FIRST), Math.max(1, jobs - 1));
+  const others = shared(entries.filter(({ name }) => name !== FIRST), Math.max(1, countMax - 1));
   return [...entries.filter(({ name }) => name === FIRST), ...others.toSorted(largestFirst)];
 }
 
 /** Joins entries to a few of about the same size. */
 function shared(entries: readonly Entry[], countMax: number): readonly Entry[] {
-  const count = Math.min(countMax, Math.ceil(bytesOf(joined(entries)) / SHARED_BYTES));
+  const count = Math.min(countMax, Math.ceil(weightOf(joined(entries)) / SHARED_WEIGHT));
   const groups: Entry[][] = Array.from({ length: count }, () => []);
   for (const entry of entries) {
-    const [smallest] = groups.toSorted((one, other) => bytesOf(joined(one)) - bytesOf(joined(other)));
+    const [smallest] = groups.toSorted((one, other) => weightOf(joined(one)) - weightOf(joined(other)));
     smallest?.push(entry);
   }
   return groups.map(joined);
 }
 
 function largestFirst(one: Entry, other: Entry): number {
-  return bytesOf(other) - bytesOf(one);
+  return weightOf(other) - weightOf(one);
 }
 
 function joined(entries: readonly Entry[]): Entry {
@@ -90,6 +92,10 @@ function filesOf(path: string): readonly string[] {
   );
 }
 
-function bytesOf({ files }: Entry): number {
-  return files.reduce((sum, file) => sum + Deno.statSync(file).size, 0);
+function weightOf({ files }: Entry): number {
+  const { directory, factor } = WAITING;
+  return files.reduce(
+    (sum, file) => sum + Deno.statSync(file).size * (file.includes(directory) ? factor : 1),
+    0,
+  );
 }
