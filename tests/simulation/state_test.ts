@@ -48,6 +48,25 @@ simulate("a service that is stopped while its disk is full loses its last result
   log: ["cannot write the state: the last results are lost"],
 });
 
+simulate("a service that is stopped waits a moment until its state can be written", {
+  start: START,
+  config: KEPT,
+  results: { web: "22:10 critical" },
+  actions: {
+    "22:10:30": "disk full",
+    "22:15": async (world) => {
+      const { service, files } = world.machine();
+      service?.signal("SIGTERM");
+      await world.advance(2_000);
+      files.isFull = false;
+      await world.until(() => service?.hasEnded ?? true, "the end");
+      assert.equal(service?.code, 0);
+    },
+  },
+  expect: { chat: ["22:10 problem web critical"] },
+  log: ["the state is writable again, nothing was lost"],
+});
+
 simulate(
   "a notification that was decided while the disk was full arrives after a kill, by the next results",
   {

@@ -20,6 +20,7 @@ import type { Control } from "./control.ts";
 import { isEdited } from "../../domain/store.ts";
 import { type ServiceParts, startParts } from "./service_parts.ts";
 import { logSchedulerEvent } from "./service_log.ts";
+import { pause } from "../../shared/deadline.ts";
 import { firstItems } from "../../shared/text.ts";
 import { EXIT } from "../command_definition.ts";
 import { hintOf } from "../failure.ts";
@@ -178,6 +179,9 @@ const ALIVE_EVERY_MS = 60_000;
 
 /** How long running checks may take to finish after the first stop signal. */
 const STOP_GRACE_MS = 10_000;
+/** How long a stopping service tries to write its last results, and how often. */
+const WRITE_GRACE_MS = 5_000;
+const WRITE_AGAIN_MS = 500;
 
 interface StopOptions extends Omit<ServiceParts, "adopt"> {
   readonly system: Pick<System, "clock">;
@@ -211,6 +215,12 @@ function createStop(
     const unfinished = [...here, ...atLocation];
     if (unfinished.length > 0) {
       log.warning(`no result of ${list(unfinished)}: terminated after ${STOP_GRACE_MS / 1000} s`);
+    }
+    // A database that has just come back is asked again after two seconds at most.
+    const givesUpMs = system.clock.monotonicMs() + WRITE_GRACE_MS;
+    while (repository.pending > 0 && !isAtOnce && system.clock.monotonicMs() < givesUpMs) {
+      await pause(system.clock, WRITE_AGAIN_MS);
+      await repository.flush();
     }
     await sender.drain(system.clock.wallMs() + STOP_GRACE_MS);
     await sender.stop();
