@@ -811,7 +811,7 @@ export const SUMMARY: FaultyLayer = {
     },
     {
       file: "src/outputs/summary/objectives.ts",
-      tests: ["tests/outputs/summary/summarize_test.ts", "tests/simulation/burning_test.ts"],
+      tests: ["tests/outputs/summary/summarize_test.ts", "tests/simulation/availability_test.ts"],
       faults: [
         ["unknown is uptime", "return critical + unknown;", "return critical + 0 * unknown;"],
       ],
@@ -870,7 +870,7 @@ export const SUMMARY: FaultyLayer = {
     },
     {
       file: "src/outputs/summary/gather_summary.ts",
-      tests: ["tests/outputs/summary/queue_summary_test.ts", "tests/simulation/burning_test.ts"],
+      tests: ["tests/outputs/summary/queue_summary_test.ts", "tests/simulation/availability_test.ts"],
       faults: [
         [
           "a summary is sent that another member has queued",

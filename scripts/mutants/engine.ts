@@ -691,7 +691,7 @@ export const ENGINE: FaultyLayer = {
     },
     {
       file: "src/engine/decide.ts",
-      tests: ["tests/simulation/burning_test.ts"],
+      tests: ["tests/simulation/availability_test.ts"],
       faults: [
         ["downtime in maintenance burns", "|| isInMaintenance(check, situation)", "|| false"],
         ["time without a network here burns", "|| lastAwaits(before.journal) !== null", "|| false"],

@@ -331,7 +331,7 @@ type OverdueRecord =
   & Pick<CheckRecord, "condition" | "nextRunAtMs">
   & Partial<Pick<CheckRecord, "overdueAtMs" | "last">>;
 
-/** How long a result of an agent may be under way. */
+/** How long a result of an agent may take to arrive. */
 export const REPORT_MARGIN_MS = 60_000;
 
 /** By how much the clocks of machines that share a state may differ. */

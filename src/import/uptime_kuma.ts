@@ -359,7 +359,7 @@ function sqlTarget(
 ): Target | string {
   const found = sqlParametersOf(fields.text("database_connection_string") ?? "", url);
   if (found === null) return `its connection string is no ${url.schemes[0]}// URL`;
-  // The password of MySQL lies beside its URL, in the column of RADIUS.
+  // The password of MySQL is not in its URL, but in the column of RADIUS.
   const password = found.password ?? (kind === "mysql_query" ? fields.text("radius_password") : undefined);
   const query = fields.text("database_query");
   return {

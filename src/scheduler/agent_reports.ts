@@ -19,7 +19,7 @@ import { clockToleranceMs, overdueAtMs, REPORT_MARGIN_MS } from "../engine/check
 import { timeText } from "../shared/local_time.ts";
 import { counted, firstItems, quote, QUOTED_LENGTH_MAX, truncate } from "../shared/text.ts";
 import { DAY_MS, MINUTE_MS, SECOND_MS } from "../shared/time_units.ts";
-import type { LocalLocations } from "../state/no_store.ts";
+import type { LocalLocations } from "../state/location_results.ts";
 import type { StateRepository } from "../state/state_repository.ts";
 import { bareUpdate } from "../state/write_behind.ts";
 import type { Scheduler } from "./scheduler.ts";

@@ -21,7 +21,7 @@ import { locationCountsMs, locationOverdueMs } from "../engine/check_status.ts";
 import { describeDuration } from "../domain/duration.ts";
 import { isCron } from "../domain/schedule.ts";
 import { Engine } from "../engine/engine.ts";
-import { createLocationStore } from "../state/no_store.ts";
+import { createLocationStore } from "../state/location_results.ts";
 import { openStateRepository, type StateRepository } from "../state/state_repository.ts";
 import { splayOf } from "./next_run.ts";
 import { type ScheduledConfig, Scheduler, type SchedulerOptions } from "./scheduler.ts";

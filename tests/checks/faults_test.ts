@@ -1,5 +1,6 @@
 /**
- * One fault at any byte of an exchange with a target, and the results of checks. `deno task soak faults` tries all.
+ * One fault at any byte of an exchange with a target, and the results of checks: `deno task soak faults` tries all. Then
+ * many hostile commands at once.
  */
 import { type CheckTarget, createTrust } from "../support/check_faults.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";

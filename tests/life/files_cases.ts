@@ -1,4 +1,4 @@
-/** The files that the program leaves on the disk: their permissions, and that it follows no planted links. */
+/** Files that the program leaves on the disk, and files that block a process that opens them. */
 import assert from "node:assert/strict";
 import { requiresTools, testWith } from "../../testing/tools.ts";
 import { concurrentTests } from "../support/concurrent_tests.ts";

@@ -1,3 +1,4 @@
+/** What the program prints and logs, and targets that send without end. */
 import { requiresTools, startChild } from "../../testing/tools.ts";
 import assert from "node:assert/strict";
 import { concurrentTests, provided } from "../support/concurrent_tests.ts";

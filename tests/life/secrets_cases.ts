@@ -1,4 +1,4 @@
-/** Planted secrets are searched for in everything that the program leaves. */
+/** Planted secrets, which the program must leave nowhere, and hostile names and outputs, which must have no effect. */
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { concurrentTests, provided } from "../support/concurrent_tests.ts";
@@ -83,7 +83,7 @@ test("monitor: no secret is in an output, a log, the state, a mail, a webhook, a
   for (const check of ["given", "backup"]) {
     assert.ok(
       leaky.bodies.some((body) => body.includes(`"check":"${check}"`) && body.includes("[secret]")),
-      `a webhook was told of ${check}, and not its secret`,
+      `a webhook received ${check}, and not its secret`,
     );
   }
   for (const secret of [TOKEN, CHECK_QUERY]) {

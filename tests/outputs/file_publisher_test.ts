@@ -157,7 +157,7 @@ Deno.test("changed() during a write causes another one, not delayed by one slow 
   files.changed();
   await clock.advance(3_000);
   files.changed();
-  assert.deepEqual(writtenMs, [0], "it is under way");
+  assert.deepEqual(writtenMs, [0], "it is being written");
   goOn();
   await clock.advance(4_000);
   assert.deepEqual(writtenMs, [0, 13_000]);

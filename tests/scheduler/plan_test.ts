@@ -194,7 +194,7 @@ Deno.test("recordRequested() measures the lag of a planned run only", async () =
     ask(repository, CHECK, { condition: "ok", atMs });
     return repository.recordOf("web", atMs).last?.lateMs ?? null;
   };
-  assert.strictEqual(late(NOW), null, "nobody had planned it");
+  assert.strictEqual(late(NOW), null, "it was not planned");
   const plannedMs = repository.recordOf("web", NOW).nextRunAtMs ?? NaN;
   assert.strictEqual(late(plannedMs - 2 * MINUTE), null, "it came before its time");
   assert.strictEqual(late(plannedMs + 5 * SECOND), 5 * SECOND);
@@ -217,12 +217,12 @@ Deno.test("createLagReporter() logs the first late run at once, and those of a m
   await clock.advance(1);
   assert.deepStrictEqual(reported[1], { count: 3, highestMs: 9000, name: "c" });
   await clock.advance(60_000);
-  assert.strictEqual(reported.length, 2, "a minute without lateness is not told");
+  assert.strictEqual(reported.length, 2, "a minute without lateness is not reported");
   note("e", 1000);
   assert.deepStrictEqual(
     reported[2],
     { count: 1, highestMs: 1000, name: "e" },
-    "the next one is told at once again",
+    "the next one is reported at once",
   );
   await clock.advance(120_000);
   assert.strictEqual(clock.timers, 0);

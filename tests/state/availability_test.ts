@@ -130,7 +130,7 @@ Deno.test("addMeasured() keeps the first eight metrics of an hour", () => {
   assert.deepEqual(plainSums(hour?.sums)?.["m0"], [2, 4, 0, 4]);
 });
 
-Deno.test("addMeasured() begins each hour anew", () => {
+Deno.test("addMeasured() begins again each hour", () => {
   const before = hourOf([measured({ load1: 5 })]);
   const after = addMeasured(before, measured({ load1: 1 }), NOW_MS + HOUR_MS);
   assert.deepEqual(after?.startMs, NOW_MS + HOUR_MS);

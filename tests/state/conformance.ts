@@ -701,7 +701,7 @@ export function testJobs(test: StoreTest): void {
     }
   });
 
-  test("knows runs under way until they end", async (store) => {
+  test("knows running checks until they end", async (store) => {
     await keep(store, [beatOf("a"), beatOf("b")]);
     assert.deepEqual(await idsOf(store), { last: null, inProgress: ["a", "b"] });
     await keep(store, [beatOf("b", endOf())]);

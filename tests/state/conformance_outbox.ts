@@ -104,7 +104,7 @@ export function testOutbox(test: StoreTest): void {
     assert.deepEqual(await sequencesIn(store), [1, 3]);
   });
 
-  test("keeps what each channel was told of each check", async (store) => {
+  test("keeps what each channel was notified of for each check", async (store) => {
     const marks: readonly DeliveryMarker[] = [
       markerOf("web"),
       markerOf("web", { channelKey: "webhook", condition: "warning", certain: false }),
@@ -352,7 +352,7 @@ export function testOutbox(test: StoreTest): void {
     assert.deepEqual(await store.silences(-Infinity), []);
   });
 
-  test("forgets what was told of a check with the check, and sends its rows nevertheless", async (store) => {
+  test("deletes what was notified of a check with the check, and sends its rows nevertheless", async (store) => {
     const row = queuedOf("a", 1, { notification: notificationOf("left") });
     await store.save([
       updateOf("left", { record: recordOf("left", { seenAtMs: NOW_MS - 31 * DAY_MS }), queued: [row] }),

@@ -31,7 +31,7 @@ import { startHeartbeat } from "../../outputs/heartbeat.ts";
 import { startReportPublisher } from "../../outputs/html_report/publish_report.ts";
 import { ReportSender } from "../../outputs/report_sender.ts";
 import { AgentReports } from "../../scheduler/agent_reports.ts";
-import { LocalLocations } from "../../state/no_store.ts";
+import { LocalLocations } from "../../state/location_results.ts";
 import { startMetricsPublisher } from "../../outputs/metrics/publish_metrics.ts";
 import { SpanQueue } from "../../outputs/opentelemetry/span_queue.ts";
 import { startEndpoint, startOpenTelemetry } from "../../outputs/optional_outputs.ts";

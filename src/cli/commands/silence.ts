@@ -120,7 +120,7 @@ export async function runAction(actions: Actions, invocation: Invocation, system
   return true;
 }
 
-/** Chooses the problems of some checks, and lists the checks without one; `null` stands for all checks. */
+/** Returns the problems of some checks, and the checks without one; `null`: of all checks. */
 export function chooseProblems(
   records: readonly CheckRecord[],
   names: readonly (string | null)[],

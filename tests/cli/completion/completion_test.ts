@@ -99,7 +99,7 @@ echo
 
 for (const shell of SHELLS) {
   const { flags, first } = STARTS[shell];
-  test(`completions ${shell}: what stands there after Tab is what the program gets`, async (home) => {
+  test(`completions ${shell}: the program gets what Tab completed`, async (home) => {
     const typed = [first, ...LINES.map(([line]) => line), "exit"].map((line) => `${line}\r`);
     const { stdout, stderr } = await runChild(
       tool("python3"),

@@ -318,7 +318,7 @@ function allowed(text: string): string {
 }
 
 function parseReport(report: string) {
-  // The one warning is for U+FFFD, which stands here on purpose.
+  // The one warning is for U+FFFD, which is intended.
   const onError = (level: string, message: string) => assert.equal(level, "warning", message);
   const document = new DOMParser({ onError }).parseFromString(report, "text/xml");
   const [suite] = elements(document.documentElement);

@@ -1,3 +1,4 @@
+/** States that earlier versions wrote, and states to which other processes write. */
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import {

@@ -1,4 +1,4 @@
-/** Error budgets that burn: which notifications lead to a message of it, and which don't. */
+/** Availability of a service: error budgets that burn, the interval of its downtime, and summaries. */
 import assert from "node:assert/strict";
 import { playWithKills } from "../../testing/simulation/kills.ts";
 import { type Scenario, simulate, type World } from "../../testing/simulation/mod.ts";
