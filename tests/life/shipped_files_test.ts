@@ -102,7 +102,7 @@ testInAll(
     assert.equal(code, 0);
     assert.doesNotMatch(stderr, /error/, "the mistake did not reach the running program");
     // Longer than running checks may take to finish and to be ended.
-    assert.ok(Number(settings.get("TimeoutStopSec")?.[0]) >= 15);
+    assert.ok(Number(settings.get("TimeoutStopSec")?.[0]) >= 30);
   },
   requiresTools("kill"),
 );

@@ -216,13 +216,15 @@ function createStop(
     if (unfinished.length > 0) {
       log.warning(`no result of ${list(unfinished)}: terminated after ${STOP_GRACE_MS / 1000} s`);
     }
+    const { clock } = system;
+    const drainedMs = clock.wallMs() + STOP_GRACE_MS;
     // A database that has just come back is asked again after two seconds at most.
-    const givesUpMs = system.clock.monotonicMs() + WRITE_GRACE_MS;
-    while (repository.pending > 0 && !isAtOnce && system.clock.monotonicMs() < givesUpMs) {
-      await pause(system.clock, WRITE_AGAIN_MS);
+    const givesUpMs = clock.monotonicMs() + WRITE_GRACE_MS;
+    while (repository.pending > 0 && !isAtOnce && clock.monotonicMs() < givesUpMs) {
+      await pause(clock, WRITE_AGAIN_MS);
       await repository.flush();
     }
-    await sender.drain(system.clock.wallMs() + STOP_GRACE_MS);
+    await sender.drain(drainedMs);
     await sender.stop();
     await member?.leave();
     if (!isAtOnce) {
