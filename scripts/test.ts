@@ -102,8 +102,7 @@ async function runEntries(directory: string, options: Options): Promise<readonly
   using stop = stopBySignal();
   // Tests of external tools wait for about half of their time.
   const jobs = Number(Deno.env.get("DENO_JOBS") ?? navigator.hardwareConcurrency * (all ? 2 : 1));
-  // Those of all tests differ in how long they wait: more of them than jobs, so that none is the last for minutes.
-  const pending = [...entriesOf(paths, all ? 2 * jobs : jobs)];
+  const pending = [...entriesOf(paths, jobs)];
   const bundled = await bundle(`${directory}/bundle`);
   takeProcessorSeconds();
   const ends: EntryEnd[] = [];

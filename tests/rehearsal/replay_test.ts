@@ -61,7 +61,7 @@ function randomPast(
 
 Deno.test("replay() of what a service recorded gives the messages that it sent", async () => {
   let messages = 0;
-  for (let round = 0; round < campaign(100, 2); round++) {
+  for (let round = 0; round < campaign(30, 2); round++) {
     const { config, results } = randomPast(createRandom(testSeed() + round, "replay"));
     const journals: CheckJournal[] = [];
     const rehearsal = await play(
@@ -88,7 +88,7 @@ Deno.test("replay() of what a service recorded gives the messages that it sent",
     );
     messages += sent.length;
   }
-  assert.ok(messages > campaign(100, 1), `only ${messages} messages`);
+  assert.ok(messages > campaign(30, 1), `only ${messages} messages`);
 });
 
 function row(condition: JournalRow["condition"], fromMinute: number, toMinute: number): JournalRow {

@@ -481,7 +481,7 @@ async function breakFor(minutes: number, pair: Pair, seed: number): Promise<void
   assert.equal(stderr, "");
 }
 
-for (let round = 0; round < campaign(20, 1); round++) {
+for (let round = 0; round < campaign(5, 1); round++) {
   const seed = testSeed() * 1000 + round;
   test(`under faults, each run of an agent is recorded once at the hub (${seed})`, async (pair) => {
     pair.startBoth();
@@ -498,7 +498,7 @@ const WAYS: readonly Way[] = [
   { kind: "loses", share: 0.3 },
 ];
 
-for (let round = 0; round < campaign(6, 1); round++) {
+for (let round = 0; round < campaign(3, 1); round++) {
   const seed = testSeed() * 1000 + round;
   test(`under faults, each run is recorded once, whichever member received it (${seed})`, async (pair) => {
     const { database } = pair.shared?.server ?? assert.fail();

@@ -225,7 +225,7 @@ function outagesOf(random: Random): { readonly results: string; readonly downMs:
 
 Deno.test("the true downtime is in the interval of the summary, whatever the schedule and the threshold", async () => {
   const random = testRandom("objectives");
-  for (let count = 0; count < campaign(40, 1); count++) {
+  for (let count = 0; count < campaign(15, 1); count++) {
     const { results, downMs } = outagesOf(random);
     const attentive = random.pick(["1 minute", "20 seconds", "10 seconds"]);
     let shown = "";

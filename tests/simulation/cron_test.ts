@@ -67,7 +67,7 @@ simulate(
 
 Deno.test("calls by cron notify like a service, whatever the results", async () => {
   const random = testRandom("cron");
-  for (let round = 0; round < campaign(12, 1); round++) {
+  for (let round = 0; round < campaign(4, 1); round++) {
     const names = ["a", "b", "c"];
     const checks = names.map((name) => [name, {
       threshold: random.pick([1, 2, 3]),

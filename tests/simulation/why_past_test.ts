@@ -8,7 +8,7 @@ import { campaign, testRandom } from "../../testing/seed.ts";
 const START_MINUTE = 15 * 60 + 30;
 const START = timeOf(0);
 /** How long each world lasts. */
-const MINUTE_COUNT = campaign(12 * 60, 165);
+const MINUTE_COUNT = campaign(6 * 60, 165);
 const END = timeOf(MINUTE_COUNT + 30);
 const NAMES = ["web", "api", "db", "all"] as const;
 const SCHEDULE = { regular_interval: "1 minute", attentive_interval: "30 seconds" };
@@ -71,7 +71,7 @@ async function why(world: World, name: string, ...options: readonly string[]): P
 }
 
 const said: Said[] = [];
-const TIMES = Array.from({ length: campaign(80, 4) }, () => Math.floor(random.below(MINUTE_COUNT)))
+const TIMES = Array.from({ length: campaign(24, 4) }, () => Math.floor(random.below(MINUTE_COUNT)))
   .sort((one, other) => one - other);
 
 const QUESTIONS = TIMES.map((minute): [string, Action] => {
@@ -133,7 +133,7 @@ interface Stop {
 }
 
 /** With a few stops. */
-const STOPPED_COUNT = Math.min(MINUTE_COUNT, campaign(12 * 60, 150));
+const STOPPED_COUNT = Math.min(MINUTE_COUNT, campaign(6 * 60, 150));
 
 const STOPS: readonly Stop[] = Array.from({ length: STOPPED_COUNT / 66 }, (_, index) => ({
   fromMinute: 20 + 65 * index + Math.floor(random.below(20)),
@@ -154,7 +154,7 @@ function minuteIn({ fromMinute, minutes }: Stop): number {
 
 const MINUTES_ASKED = [
   ...STOPS.slice(0, campaign(20)).map(minuteIn),
-  ...Array.from({ length: campaign(80, 4) }, () => Math.floor(random.below(STOPPED_COUNT))),
+  ...Array.from({ length: campaign(24, 4) }, () => Math.floor(random.below(STOPPED_COUNT))),
 ];
 
 const ASKED = MINUTES_ASKED.map((minute): [string, Action] => {

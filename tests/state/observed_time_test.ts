@@ -33,14 +33,14 @@ const postgres = sharedPostgres();
 
 Deno.test("readHistory() observes the truth in SQLite", async () => {
   const store = await openInMemoryStore();
-  await assertTruth(store, "sqlite", campaign(2_000, 40));
+  await assertTruth(store, "sqlite", campaign(800, 40));
   await store.close();
 });
 
 testPostgres("readHistory() observes the truth in PostgreSQL", async () => {
   const store = await openPostgresStore(postgres().place(), storeOptions());
   // Each asks the server a hundred times.
-  await assertTruth(store, "postgres", campaign(400, 40));
+  await assertTruth(store, "postgres", campaign(150, 40));
   await store.close();
 });
 

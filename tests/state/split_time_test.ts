@@ -160,7 +160,7 @@ function lengthOf(spans: readonly Span[]): number {
   return spans.reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0);
 }
 
-const WORLDS = campaign(1_000, 40);
+const WORLDS = campaign(400, 40);
 
 /** Asserts what holds of each world; returns how many had an outage. */
 function walk(name: string, shortest: (intervalMs: number) => number, seenOnly: boolean): number {
