@@ -49,17 +49,17 @@ export class ConfigError extends Error {
 
   constructor(
     message: string,
-    options: {
+    { problems = [], source = null, hint, cause }: {
       readonly problems?: readonly PlacedProblem[];
-      readonly source?: Source;
-      readonly hint?: string;
+      readonly source?: Source | null;
+      readonly hint?: string | undefined;
       readonly cause?: unknown;
     } = {},
   ) {
-    super(message, { cause: options.cause });
-    this.problems = options.problems ?? [];
-    this.source = options.source ?? null;
-    this.hint = options.hint ?? null;
+    super(message, { cause });
+    this.problems = problems;
+    this.source = source;
+    this.hint = hint ?? null;
   }
 }
 

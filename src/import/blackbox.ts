@@ -26,8 +26,14 @@ import {
   parseMapping,
   parseYaml,
 } from "./foreign_text.ts";
-import { intervalText, parseHostAndPort, parsePrometheusDuration } from "./span_text.ts";
-import { canonicalAddress } from "../shared/ip_address.ts";
+import {
+  dnsLookup,
+  dnsServerIn,
+  intervalText,
+  parseHostAndPort,
+  parsePrometheusDuration,
+  parseServer,
+} from "./span_text.ts";
 
 export const blackboxImporter: Importer = {
   expects:
@@ -55,9 +61,7 @@ interface Near {
   readonly included: IncludedFiles;
 }
 
-interface Context extends Near {
-  readonly global: Foreign;
-  readonly modules: Foreign;
+interface Context extends Near, Readonly<Record<"global" | "modules", Foreign>> {
   readonly rules: readonly AlertRule[];
   route(labels: Labels): Routed;
 }
@@ -220,9 +224,7 @@ function httpProbe(settings: Foreign, { target, limits, item }: Probe): written.
   const token = settings.text("bearer_token") ?? authorization.text("credentials");
   const method = settings.text("method")?.toUpperCase() ?? "GET";
   const body = settings.body("body");
-  const headers = Object.fromEntries(
-    settings.object("headers").entries.map(([name, value]) => [name, String(value)]),
-  );
+  const headers = settings.object("headers").toTexts();
   if (token !== undefined) headers["Authorization"] = `${authorization.text("type") ?? "Bearer"} ${token}`;
   for (const [key, from] of [["basic_auth", login], ["authorization", authorization]] as const) {
     for (const name of ["password_file", "username_file", "credentials_file"]) {
@@ -238,13 +240,13 @@ function httpProbe(settings: Foreign, { target, limits, item }: Probe): written.
       request: {
         target: item.url(url, { username: login.text("username"), password: login.text("password") }),
         ...(method !== "GET" && { method: asWord<written.HttpMessage["method"]>(method) }),
-        ...(Object.keys(headers).length > 0 && { headers: item.headers(headers) }),
+        headers: item.headers(headers),
         ...(body !== undefined && method !== "GET" && { body: item.body(body) }),
         ...(refusesRedirects && { redirects: "refuse" }),
         ...(tls !== undefined && /^https:/i.test(url) && { tls }),
       },
       response: expectationOf(settings, { item, limits, isTls: /^https:/i.test(url) }),
-      ...(limits.isWarning && { as_warning: true }),
+      as_warning: limits.isWarning,
     },
   };
 }
@@ -269,11 +271,9 @@ function expectationOf(
     }
     return name === undefined || pattern === undefined ? [] : [[name, { matches: pattern }]];
   });
+  const either = refused.length > 1 ? refused.map((one) => `(?:${one})`).join("|") : refused[0];
   return {
-    status_code: codes.length === 0 ? "2xx" : codes,
-    ...(refused.length > 0 &&
-      { not_body_pattern: refused.length === 1 ? refused[0] : refused.map((one) => `(?:${one})`).join("|") }),
-    ...(required !== undefined && { body_pattern: required }),
+    ...{ status_code: codes.length === 0 ? "2xx" : codes, not_body_pattern: either, body_pattern: required },
     ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
     ...Object.fromEntries(durations),
     ...(isTls && expiries.length > 0 && { certificate: Object.fromEntries(expiries) }),
@@ -292,8 +292,8 @@ function tlsOf(settings: Foreign, item: SourceItem, prober: string): written.Htt
 }
 
 function tcpProbe(settings: Foreign, { target, limits, item }: Probe): written.CheckByKind | string {
-  const place = parseHostAndPort(target);
-  if (place?.port === undefined) return "the target has no port";
+  const place = parseServer(target);
+  if (place === null) return "the target has no port";
   const tls = tlsOf(settings, item, "tcp");
   if (tls?.certificate !== undefined) item.leaveOut("tcp.tls_config.cert_file", "only http_request has one");
   const isTls = settings.boolean("tls") === true;
@@ -306,12 +306,10 @@ function tcpProbe(settings: Foreign, { target, limits, item }: Probe): written.C
   return {
     kind: "tcp_connect",
     parameters: {
-      host: place.host,
-      port: place.port,
-      ...(isTls && { tls: true }),
+      ...{ ...place, tls: isTls || undefined },
       ...(isVerified && { verify: tls?.verify, ca_file: tls?.ca_file }),
       ...(steps.length > 0 && { steps }),
-      ...(limits.isWarning && { as_warning: true }),
+      as_warning: limits.isWarning,
     },
   };
 }
@@ -333,12 +331,7 @@ function stepsOf(parts: readonly Foreign[], item: SourceItem): readonly written.
   };
   for (const part of parts) {
     const [expect, send] = [part.text("expect"), part.body("send")];
-    if (expect !== undefined) {
-      add(
-        { expect },
-        (step) => step.send !== undefined && step.expect === undefined && step.start_tls !== true,
-      );
-    }
+    if (expect !== undefined) add({ expect }, (step) => "send" in step && !step.expect && !step.start_tls);
     if (send !== undefined) {
       if (/\$(?:\{|\d)/.test(send)) {
         item.leaveOut("tcp.query_response", "write what is captured as ${captured:NAME}");
@@ -346,7 +339,7 @@ function stepsOf(parts: readonly Foreign[], item: SourceItem): readonly written.
       steps.push(last = { send: item.body(`${send}\n`) });
     }
     if (part.boolean("starttls") === true) {
-      add({ start_tls: true }, (step) => step.start_tls !== true && "send" in step);
+      add({ start_tls: true }, (step) => "send" in step && !step.start_tls);
     }
     for (const key of part.unread) item.leaveOut(`tcp.query_response.${key}`, "no counterpart");
   }
@@ -354,19 +347,16 @@ function stepsOf(parts: readonly Foreign[], item: SourceItem): readonly written.
 }
 
 function grpcProbe(settings: Foreign, { target, limits, item }: Probe): written.CheckByKind | string {
-  const place = parseHostAndPort(target);
-  if (place?.port === undefined) return "the target has no port";
+  const place = parseServer(target);
+  if (place === null) return "the target has no port";
   leaveDuration(limits, item);
   const tls = tlsOf(settings, item, "grpc");
-  const service = settings.text("service");
   return {
     kind: "grpc_health",
     parameters: {
-      host: place.host,
-      port: place.port,
-      ...(service !== undefined && { service }),
+      ...{ ...place, service: settings.text("service") },
       ...(settings.boolean("tls") === true && { tls: true, verify: tls?.verify, ca_file: tls?.ca_file }),
-      ...(limits.isWarning && { as_warning: true }),
+      as_warning: limits.isWarning,
     },
   };
 }
@@ -374,15 +364,13 @@ function grpcProbe(settings: Foreign, { target, limits, item }: Probe): written.
 function websocketProbe(settings: Foreign, { target, limits, item }: Probe): written.CheckByKind {
   leaveDuration(limits, item);
   const url = /^wss?:\/\//i.test(target) ? target : `ws://${target}`;
-  const headers = Object.fromEntries(
-    settings.object("headers").entries.map(([name, value]) => [name, asTexts(value).join(", ")]),
-  );
+  const listed = settings.object("headers").entries;
+  const headers = Object.fromEntries(listed.map(([name, value]) => [name, asTexts(value).join(", ")]));
   return {
     kind: "websocket",
     parameters: {
-      url: item.url(url),
-      ...(Object.keys(headers).length > 0 && { headers: item.headers(headers) }),
-      ...(limits.isWarning && { as_warning: true }),
+      ...{ url: item.url(url), headers: item.headers(headers) },
+      as_warning: limits.isWarning,
     },
   };
 }
@@ -390,38 +378,19 @@ function websocketProbe(settings: Foreign, { target, limits, item }: Probe): wri
 function dnsProbe(settings: Foreign, { target, limits, item }: Probe): written.CheckByKind | string {
   const name = settings.text("query_name");
   if (name === undefined) return "dns.query_name is missing";
-  const place = parseHostAndPort(target);
-  if (place === null || canonicalAddress(place.host) === null) {
-    return "server must be an IP address: write a dns_lookup check";
-  }
+  const server = dnsServerIn(target);
+  if (server === undefined) return "server must be an IP address: write a dns_lookup check";
   leaveDuration(limits, item);
   const type = settings.text("query_type")?.toUpperCase() ?? "ANY";
   const codes = settings.texts("valid_rcodes");
   if (codes.some((code) => code !== "NOERROR")) item.leaveOut("dns.valid_rcodes", "only NOERROR is ok");
-  return {
-    kind: "dns_lookup",
-    parameters: {
-      name: name.replace(/\.$/, ""),
-      type: asWord(type === "ANY" ? "A" : type),
-      server: `${place.host.includes(":") && place.port !== undefined ? `[${place.host}]` : place.host}${
-        place.port === undefined ? "" : `:${place.port}`
-      }`,
-      ...(limits.isWarning && { as_warning: true }),
-    },
-  };
+  return dnsLookup(name, { type: type === "ANY" ? "A" : type, server, as_warning: limits.isWarning });
 }
 
-function pingProbe(
-  _settings: Foreign,
-  { target, limits: { duration, isWarning }, item }: Probe,
-): written.CheckByKind {
+function pingProbe(_: Foreign, { target, limits, item }: Probe): written.CheckByKind {
+  const { duration, isWarning } = limits;
   if (isWarning) item.leaveOut("severity", "a ping that fails is critical");
   const above = Object.entries(duration).map(([level, limit]) => [`${level}_above`, limit]);
-  return {
-    kind: "ping",
-    parameters: {
-      host: parseHostAndPort(target)?.host ?? target,
-      ...(above.length > 0 && { round_trip: Object.fromEntries(above) }),
-    },
-  };
+  const round_trip = above.length > 0 ? Object.fromEntries(above) : undefined;
+  return { kind: "ping", parameters: { host: parseHostAndPort(target)?.host ?? target, round_trip } };
 }

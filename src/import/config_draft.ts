@@ -7,6 +7,9 @@ import { printable, truncate } from "../shared/text.ts";
 /** The part of a check that combines others. */
 type GroupOfChecks = Extract<written.CheckByKind, { readonly kind: "group" }>;
 
+/** Values of settings that mean nothing. */
+const UNSET: readonly unknown[] = [undefined, null, false, ""];
+
 interface LeftOut {
   /** Its owner in the source, such as `endpoint "api"`. */
   readonly item: string;
@@ -186,21 +189,19 @@ export interface Importer {
 
 /** A part of the source, such as an endpoint. Its secrets become placeholders, and its lost settings are listed. */
 export class SourceItem {
-  readonly draft: ConfigDraft;
-  /** Its name in the list, such as `endpoint "api"`. */
-  readonly label: string;
-  /** For the names of checks and variables. */
-  readonly name: string;
-
-  constructor(draft: ConfigDraft, label: string, name: string) {
-    this.draft = draft;
-    this.label = label;
-    this.name = name;
-  }
+  /** `label` is its name in the list, such as `endpoint "api"`; `name` is for the names of checks and variables. */
+  constructor(readonly draft: ConfigDraft, readonly label: string, readonly name: string) {}
 
   /** Lists a setting that the config does not have; `null`: the whole item. */
   leaveOut(key: string | null, reason: string): void {
     this.draft.leaveOut(this.label, key, reason);
+  }
+
+  /** Lists those settings that are set, each with its reason. */
+  leaveOutSet(settings: Foreign, reasons: Readonly<Record<string, string>>, prefix = ""): void {
+    for (const [key, reason] of Object.entries(reasons)) {
+      if (!UNSET.includes(settings.get(key))) this.leaveOut(prefix + key, reason);
+    }
   }
 
   /** Returns a placeholder for a secret; `words` name it within the item. */
@@ -226,14 +227,14 @@ export class SourceItem {
     return hide(rest).replace(/^\s*https?:\/\//i, (scheme) => `${scheme}${secret}@`);
   }
 
-  headers(headers: Readonly<Record<string, string>>): Record<string, string> {
-    return Object.fromEntries(
-      Object.entries(headers).map(([header, value]) => {
-        if (!isCredentialName(header) || value === "") return [header, value];
-        const [, scheme = "", credential = ""] = /^((?:bearer|basic|token)\s+)?(.*)$/is.exec(value) ?? [];
-        return [header, scheme + this.secret(credential, header, `${this.label}, header ${header}`)];
-      }),
-    );
+  /** Headers named like credentials become placeholders; `undefined` without any header. */
+  headers(headers: Readonly<Record<string, string>>): Record<string, string> | undefined {
+    const hidden = Object.entries(headers).map(([header, value]) => {
+      if (!isCredentialName(header) || value === "") return [header, value];
+      const [, scheme = "", credential = ""] = /^((?:bearer|basic|token)\s+)?(.*)$/is.exec(value) ?? [];
+      return [header, scheme + this.secret(credential, header, `${this.label}, header ${header}`)];
+    });
+    return hidden.length === 0 ? undefined : Object.fromEntries(hidden);
   }
 
   /** A body with placeholders for fields of JSON and of forms that are named like credentials. */
@@ -256,11 +257,6 @@ export class SourceItem {
   }
 }
 
-interface DraftVariable {
-  readonly name: string;
-  readonly source: string;
-}
-
 export function renderConfig({ settings, channels, checks }: ConfigDraft): string {
   const { page, hasCheckIns = false, maintenance_windows, connectivity, defaults } = settings;
   const config = {
@@ -281,7 +277,7 @@ export function renderConfig({ settings, channels, checks }: ConfigDraft): strin
 /** The URL for check-ins over HTTP. */
 const LISTEN_ADDRESS = "127.0.0.1:9797";
 
-export function variablesOf(draft: ConfigDraft): readonly DraftVariable[] {
+export function variablesOf(draft: ConfigDraft): readonly Readonly<Record<"name" | "source", string>>[] {
   const names = renderConfig(draft).matchAll(/(?<!\$)\$\{env:(\w+)\}/g);
   return [...new Set([...names].map(([, name = ""]) => name))]
     .map((name) => ({ name, source: draft.sourceOf(name) ?? "the same variable in the source" }));
@@ -311,45 +307,44 @@ const LINE_LENGTH_MAX = 300;
 /** Returns a channel of the settings of a receiver; `undefined` if a required one is missing. */
 export type MakeChannel = (settings: Foreign, item: SourceItem) => written.ChannelObject | undefined;
 
-const RECEIVERS = {
-  slack: (item, url) => ({ kind: "slack", parameters: { url: item.secret(url, URL_NAME) } }),
-  mattermost: (item, url) => ({ kind: "mattermost", parameters: { url: item.secret(url, URL_NAME) } }),
-  discord: (item, url) => ({ kind: "discord", parameters: { url: item.secret(url, URL_NAME) } }),
-  teams: (item, url) => ({ kind: "teams", parameters: { url: item.secret(url, URL_NAME) } }),
-  rocket_chat: chatOf,
-  google_chat: chatOf,
-  telegram: (item, token, chat) => ({
-    kind: "telegram",
-    parameters: { token: item.secret(token, "token"), chat },
-  }),
-  gotify: (item, url, token) => ({
-    kind: "gotify",
-    parameters: { url: item.url(url), token: item.secret(token, "token") },
-  }),
-  pushover: (item, token, user) => ({
-    kind: "pushover",
-    parameters: { token: item.secret(token, "token"), user_key: item.secret(user, "user key") },
-  }),
-  pagerduty: (item, key) => ({
-    kind: "pagerduty",
-    parameters: { integration_key: item.secret(key, "integration key") },
-  }),
-} satisfies Readonly<
-  Record<string, (item: SourceItem, setting: string, other: string) => written.ChannelObject>
->;
-
 const URL_NAME = "webhook url";
 
-function chatOf(item: SourceItem, url: string): written.ChannelObject {
-  return webhook({ target: item.secret(url, URL_NAME), body: { text: "{{summary | no_mentions}}" } });
+/** The parameters of channels, each with what the variable of its secret is named; `null`: it is none. */
+const RECEIVERS = {
+  slack: { url: URL_NAME },
+  mattermost: { url: URL_NAME },
+  discord: { url: URL_NAME },
+  teams: { url: URL_NAME },
+  telegram: { token: "token", chat: null },
+  ntfy: { topic: "topic", token: "token", url: null },
+  gotify: { url: null, token: "token" },
+  pushover: { token: "token", user_key: "user key" },
+  pagerduty: { integration_key: "integration key" },
+  opsgenie: { api_key: "api key" },
+};
+
+/**
+ * Returns how a channel is made of the settings with some keys, in the order of its parameters. Only the first one is
+ * required here: the validation of the draft removes a channel that lacks another one.
+ */
+export function channelOf(kind: keyof typeof RECEIVERS, ...keys: [string, ...string[]]): MakeChannel {
+  return (settings, item) => {
+    if (settings.text(keys[0]) === undefined) return undefined;
+    const parameters = Object.entries(RECEIVERS[kind]).flatMap(([name, words], index) => {
+      const value = settings.text(keys[index] ?? "");
+      if (value === undefined) return [];
+      return [[name, words === null ? item.url(value) : item.secret(value, words)]];
+    });
+    return { kind, parameters: Object.fromEntries(parameters) } as written.ChannelObject;
+  };
 }
 
-/** Returns how a receiver's channel is made of the settings with some keys, one or two. */
-export function channelOf(receiver: keyof typeof RECEIVERS, ...keys: readonly string[]): MakeChannel {
+/** Returns how a webhook of Rocket.Chat or Google Chat is made of the settings. */
+export function chatOf(key: string): MakeChannel {
   return (settings, item) => {
-    const values = keys.flatMap((key) => settings.text(key) ?? []);
-    const [one = "", other = ""] = values;
-    return values.length < keys.length ? undefined : RECEIVERS[receiver](item, one, other);
+    const url = settings.text(key);
+    const body = { text: "{{summary | no_mentions}}" };
+    return url === undefined ? undefined : webhook({ target: item.secret(url, URL_NAME), body });
   };
 }
 
@@ -357,42 +352,18 @@ export function webhook(parameters: written.WebhookParameters): written.ChannelO
   return { kind: "webhook", parameters };
 }
 
-export function ntfyChannel(
-  { url, topic, token }: Partial<Record<"url" | "topic" | "token", string | undefined>>,
-  item: SourceItem,
-): written.ChannelObject | undefined {
-  return topic === undefined ? undefined : {
-    kind: "ntfy",
-    parameters: {
-      topic: item.secret(topic, "topic"),
-      ...token !== undefined && { token: item.secret(token, "token") },
-      ...url !== undefined && { url: item.url(url) },
-    },
-  };
-}
-
-interface EmailSettings {
-  readonly host: string;
-  readonly port: number;
-  readonly username?: string | undefined;
-  readonly password?: string | undefined;
-  readonly sender: string;
-  readonly receivers: readonly string[];
-}
+type EmailSettings =
+  & Pick<written.EmailParameters & written.EmailParametersAccess, "host" | "port" | "sender" | "receivers">
+  & Partial<Record<"username" | "password", string | undefined>>;
 
 export function emailChannel(
   { host, port, username = "", password = "", sender, receivers }: EmailSettings,
   item: SourceItem,
 ): written.ChannelObject {
   const secret = password === "" ? "" : item.secret(password, "password");
-  return {
-    kind: "email",
-    parameters: {
-      access: { host, port, username: secret === "" ? "" : username, password: secret },
-      sender: addressOf(sender),
-      receivers: receivers.map(addressOf),
-    },
-  };
+  const access = { host, port, username: secret === "" ? "" : username, password: secret };
+  const addresses = { sender: addressOf(sender), receivers: receivers.map(addressOf) };
+  return { kind: "email", parameters: { access, ...addresses } };
 }
 
 /** The address in `Name <name@example.org>`. */

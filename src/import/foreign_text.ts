@@ -1,5 +1,5 @@
 import { positionOf } from "../config/positions.ts";
-import { ConfigError, countErrors, PROBLEMS_MAX } from "../config/problem.ts";
+import { ConfigError, countErrors, type Problem, PROBLEMS_MAX } from "../config/problem.ts";
 import { describeFileError, messageOf } from "../shared/describe_error.ts";
 import { oneLine } from "../shared/text.ts";
 import { findMatches } from "../config/config_file.ts";
@@ -20,33 +20,21 @@ export interface ForeignFile {
 /** A larger file is rejected. Parsers need about a second for one of this size. */
 export const FOREIGN_BYTES_MAX = 8 * 1024 * 1024;
 
-interface ForeignProblem {
-  readonly message: string;
-  /** In characters of the text. */
-  readonly offset: number;
-}
-
 export function importError(
-  file: Pick<ForeignFile, "label">,
+  { label }: Pick<ForeignFile, "label">,
   reason: string,
   { text, problems = [], hint }: {
     readonly text?: string;
-    readonly problems?: readonly ForeignProblem[];
+    readonly problems?: readonly Required<Pick<Problem, "message" | "offset">>[];
     readonly hint?: string;
   } = {},
 ): ConfigError {
-  return new ConfigError(`cannot import "${file.label}": ${reason}`, {
-    ...(hint !== undefined && { hint }),
-    ...(text !== undefined && {
-      source: { label: file.label, path: null, directory: "/", text, mode: null },
-      problems: problems.slice(0, PROBLEMS_MAX).map(({ message, offset }) => ({
-        path: "",
-        message,
-        hint: null,
-        ...positionOf(text, offset),
-        offset,
-      })),
-    }),
+  return new ConfigError(`cannot import "${label}": ${reason}`, {
+    hint,
+    source: text === undefined ? null : { label, path: null, directory: "/", text, mode: null },
+    problems: problems.slice(0, PROBLEMS_MAX).map(({ message, offset }) => (
+      { path: "", message, hint: null, ...positionOf(text ?? "", offset), offset }
+    )),
   });
 }
 
@@ -104,10 +92,8 @@ export async function parseYaml(file: ForeignFile): Promise<unknown> {
   const errors = document.errors.map(({ message, pos: [offset] }) => ({ message: oneLine(message), offset }));
   const problems = [...errors, ...found];
   if (problems.length > 0) {
-    throw importError(file, countErrors(Math.min(problems.length, PROBLEMS_MAX)), {
-      text,
-      problems: problems.slice(0, ERRORS_SHOWN),
-    });
+    const count = countErrors(Math.min(problems.length, PROBLEMS_MAX));
+    throw importError(file, count, { text, problems: problems.slice(0, ERRORS_SHOWN) });
   }
   if (valueCount > VALUES_MAX) {
     throw importError(file, `its aliases make more than ${VALUES_MAX} values of it`);
@@ -173,12 +159,8 @@ export class IncludedFiles {
     }
   }
 
-  /** Returns the files with an ending in a directory and the directories in it. */
-  async below(
-    directory: string,
-    ending: string,
-    from: ForeignFile,
-  ): Promise<readonly ForeignFile[] | string> {
+  /** Returns the files with an ending in a directory and the directories in it, or why they can't be read. */
+  async below(directory: string, ending: string, from: ForeignFile): ReturnType<IncludedFiles["matching"]> {
     if (from.path === null) return "stdin has no directory: name the file";
     const top = normalize(absolutePath(directory, dirname(from.path))).replace(/(?<=.)\/+$/, "");
     try {

@@ -3,11 +3,11 @@ import {
   addressesIn,
   addressOf,
   channelOf,
+  chatOf,
   type ConfigDraft,
   emailChannel,
   type Importer,
   type MakeChannel,
-  ntfyChannel,
   SourceItem,
   webhook,
 } from "./config_draft.ts";
@@ -44,12 +44,11 @@ const OWN_KEYS: Readonly<Record<string, string>> = {
 
 function translate(config: Foreign, draft: ConfigDraft): void {
   const providers = readProviders(config.object("alerting"), draft);
-  for (const [key, reason] of Object.entries(OWN_KEYS)) {
-    if (config.has(key)) draft.leaveOut("config", key, reason);
-  }
+  const item = new SourceItem(draft, "config", "");
+  item.leaveOutSet(config, OWN_KEYS);
   translateConnectivity(config, draft);
-  translatePage(config, draft);
-  const windows = readWindows(config, "maintenance", new SourceItem(draft, "config", ""));
+  translatePage(config, item);
+  const windows = readWindows(config, "maintenance", item);
   if (windows.length > 0) draft.settings.maintenance_windows = windows;
   const context = { providers, draft };
   for (const endpoint of config.objects("endpoints")) translateEndpoint(endpoint, context);
@@ -71,11 +70,10 @@ interface Context {
 }
 
 function commonOf(endpoint: Foreign, item: SourceItem, providers: Providers): written.CheckSettings {
-  const group = endpoint.text("group");
   const windows = readWindows(endpoint, "maintenance-windows", item);
+  const tags = endpoint.texts("group");
   return {
-    title: endpoint.text("name"),
-    ...(group !== undefined && { tags: [group] }),
+    ...{ title: endpoint.text("name"), tags: tags.length > 0 ? tags : undefined },
     ...(endpoint.boolean("enabled") === false && { active: false }),
     ...alertSettings(endpoint.objects("alerts"), item, providers),
     ...(windows.length > 0 && { maintenance_windows: windows }),
@@ -83,8 +81,7 @@ function commonOf(endpoint: Foreign, item: SourceItem, providers: Providers): wr
 }
 
 function itemOf(endpoint: Foreign, what: string, draft: ConfigDraft): SourceItem {
-  const [ownName = "", group] = [endpoint.text("name"), endpoint.text("group")];
-  const name = group === undefined ? ownName : `${group} ${ownName}`;
+  const name = [...endpoint.texts("group"), endpoint.text("name") ?? ""].join(" ");
   return new SourceItem(draft, `${what} "${name}"`, name);
 }
 
@@ -93,11 +90,8 @@ function translateEndpoint(endpoint: Foreign, { providers, draft }: Context): vo
   const target = translateTarget(endpoint, item);
   if ("reason" in target) return item.leaveOut(null, target.reason);
   const client = endpoint.object("client");
-  for (const [key, reason] of Object.entries(CLIENT_KEYS)) {
-    const value = client.get(key);
-    if (value !== undefined && value !== false) item.leaveOut(`client.${key}`, reason);
-  }
-  if (endpoint.has("extra-labels")) item.leaveOut("extra-labels", "metrics have fixed labels");
+  item.leaveOutSet(client, CLIENT_KEYS, "client.");
+  item.leaveOutSet(endpoint, { "extra-labels": "metrics have fixed labels" });
   const intervalMs = parseGoDuration(endpoint.text("interval") ?? "60s");
   if (intervalMs === null) item.leaveOut("interval", "not a duration");
   const timeoutMs = parseGoDuration(client.text("timeout") ?? "");
@@ -158,34 +152,27 @@ type Day = NonNullable<written.Window["days"]>[number];
 /** Keys of `ui` that become the title of the page: the first one that is set does. */
 const TITLE_KEYS = ["header", "title"];
 
-function translatePage(config: Foreign, draft: ConfigDraft): void {
+function translatePage(config: Foreign, item: SourceItem): void {
   const ui = config.object("ui");
   const titleKey = TITLE_KEYS.find((key) => ui.text(key) !== undefined) ?? "";
-  const title = ui.text(titleKey);
-  const description = ui.text("description");
-  const announcements = config.objects("announcements").flatMap((announcement) =>
-    readAnnouncement(announcement, draft) ?? []
-  );
+  const [title, description] = [ui.text(titleKey), ui.text("description")];
+  const announcements = config.objects("announcements").flatMap((one) => readAnnouncement(one, item) ?? []);
   for (const [key] of ui.entries) {
     if (key === titleKey || key === "description") continue;
     const reason = TITLE_KEYS.includes(key) ? "the page has one title" : "no counterpart";
-    draft.leaveOut("config", `ui.${key}`, reason);
+    item.leaveOut(`ui.${key}`, reason);
   }
   if (title === undefined && description === undefined && announcements.length === 0) return;
-  draft.settings.page = { title, description, ...announcements.length > 0 && { announcements } };
+  item.draft.settings.page = { title, description, ...announcements.length > 0 && { announcements } };
 }
 
-function readAnnouncement(announcement: Foreign, draft: ConfigDraft): written.Announcement | null {
-  const leaveOut = (reason: string): null => {
-    draft.leaveOut("config", "announcements", reason);
-    return null;
-  };
-  if (announcement.boolean("archived") === true) return leaveOut("one is archived");
+function readAnnouncement(announcement: Foreign, item: SourceItem): written.Announcement | void {
   const text = announcement.text("message");
-  if (text === undefined) return leaveOut("one has no message");
   const timeMs = Date.parse(announcement.text("timestamp") ?? "");
-  if (Number.isNaN(timeMs)) return leaveOut("one has no timestamp");
-  if (announcement.text("type") !== undefined) leaveOut("an announcement has no type");
+  if (announcement.boolean("archived") === true) return item.leaveOut("announcements", "one is archived");
+  if (text === undefined) return item.leaveOut("announcements", "one has no message");
+  if (Number.isNaN(timeMs)) return item.leaveOut("announcements", "one has no timestamp");
+  if (announcement.has("type")) item.leaveOut("announcements", "an announcement has no type");
   return { date: new Date(timeMs).toISOString().slice(0, 10), text };
 }
 
@@ -204,11 +191,10 @@ function translateSuite(suite: Foreign, { providers, draft }: Context): void {
     steps.push(step);
   }
   if (steps.length === 0) return item.leaveOut(null, "it has no endpoints");
-  const group = suite.text("group");
   const spanOf = (key: string, missing: string) => parseGoDuration(suite.text(key) ?? missing);
   const [intervalMs, timeoutMs] = [spanOf("interval", "10m"), spanOf("timeout", "5m")];
   const alerts = endpoints.flatMap((endpoint) => asList(endpoint.get("alerts")));
-  draft.addCheck(group === undefined ? name : `${group} ${name}`, {
+  draft.addCheck([...suite.texts("group"), name].join(" "), {
     ...commonOf(suite.with({ alerts }), item, providers),
     ...(intervalMs !== null && { schedule: { regular_interval: intervalText(intervalMs) } }),
     ...(timeoutMs !== null && { timeout: intervalText(timeoutMs) }),
@@ -236,13 +222,10 @@ function translateStep(
   const [missing] = unknown;
   if (missing !== undefined) return `${missing} has no value, or one of a structure`;
   // A value captured by a step cannot be an expected value.
-  const conditions = filled.texts("conditions").filter((condition) => {
-    const isComparable = !condition.includes("${captured:");
-    if (!isComparable) {
-      suite.leaveOut(`${name}: a condition on [CONTEXT]`, "a captured value cannot be expected");
-    }
-    return isComparable;
-  });
+  const conditions = filled.texts("conditions").filter((condition) => !condition.includes("${captured:"));
+  if (conditions.length < filled.texts("conditions").length) {
+    suite.leaveOut(`${name}: a condition on [CONTEXT]`, "a captured value cannot be expected");
+  }
   const target = translateTarget(filled.with({ conditions }), item);
   if ("reason" in target) return `${name}: ${target.reason}`;
   const { request, response } = "request" in target.parameters ? target.parameters : {};
@@ -270,16 +253,10 @@ function captureName(key: string): string {
   return key.replaceAll("-", "_");
 }
 
-interface Provider {
-  /** `null`: the provider has no counterpart. */
-  readonly channel: string | null;
-  readonly defaults: Foreign;
-}
+type Providers = ReturnType<typeof readProviders>;
 
-type Providers = ReadonlyMap<string, Provider>;
-
-/** Makes a channel of each provider in `alerting`. */
-function readProviders(alerting: Foreign, draft: ConfigDraft): Providers {
+/** Makes a channel of each provider in `alerting`; `channel` is `null` if it has no counterpart. */
+function readProviders(alerting: Foreign, draft: ConfigDraft) {
   return new Map(
     alerting.entries.map(([type, value]) => {
       const settings = Foreign.of(value);
@@ -288,44 +265,35 @@ function readProviders(alerting: Foreign, draft: ConfigDraft): Providers {
       if (channel === undefined) {
         item.leaveOut(null, type in CHANNELS ? "a required key is missing" : NO_COUNTERPART);
       }
-      for (const key of ["overrides", "client", "placeholders"]) {
-        if (settings.has(key)) item.leaveOut(key, "no counterpart");
-      }
-      return [type, {
-        channel: channel === undefined ? null : draft.addChannel(type, channel),
-        defaults: settings.object("default-alert"),
-      }];
+      item.leaveOutSet(settings, PROVIDER_KEYS);
+      const name = channel === undefined ? null : draft.addChannel(type, channel);
+      return [type, { channel: name, defaults: settings.object("default-alert") }] as const;
     }),
   );
 }
 
 const NO_COUNTERPART = "no channel for this provider; use a webhook or command channel";
+const NONE = "no counterpart";
+const PROVIDER_KEYS = { overrides: NONE, client: NONE, placeholders: NONE };
 
 const CHANNELS: Readonly<Record<string, MakeChannel>> = {
   slack: channelOf("slack", "webhook-url"),
   discord: channelOf("discord", "webhook-url"),
   mattermost: channelOf("mattermost", "webhook-url"),
-  rocketchat: channelOf("rocket_chat", "webhook-url"),
-  googlechat: channelOf("google_chat", "webhook-url"),
+  rocketchat: chatOf("webhook-url"),
+  googlechat: chatOf("webhook-url"),
   "teams-workflows": channelOf("teams", "webhook-url"),
   telegram: channelOf("telegram", "token", "id"),
   gotify: channelOf("gotify", "server-url", "token"),
   pushover: channelOf("pushover", "application-token", "user-key"),
   pagerduty: channelOf("pagerduty", "integration-key"),
-  ntfy: (settings, item) => {
-    const [url, topic, token] = ["url", "topic", "token"].map((key) => settings.text(key));
-    return ntfyChannel({ url, topic, token }, item);
-  },
+  ntfy: channelOf("ntfy", "topic", "token", "url"),
   email: (settings, item) => {
     const [host, from, to] = ["host", "from", "to"].map((key) => settings.text(key));
     if (host === undefined || from === undefined || to === undefined) return undefined;
     return emailChannel({
-      host,
-      port: settings.number("port") ?? 25,
-      username: settings.text("username") ?? addressOf(from),
-      password: settings.text("password"),
-      sender: from,
-      receivers: addressesIn(to),
+      ...{ host, port: settings.number("port") ?? 25, sender: from, receivers: addressesIn(to) },
+      ...{ username: settings.text("username") ?? addressOf(from), password: settings.text("password") },
     }, item);
   },
   custom: customChannel,
@@ -366,18 +334,14 @@ function customChannel(settings: Foreign, item: SourceItem): written.ChannelObje
     // A URL of a webhook is mostly a secret; its fields could not be in a variable.
     target: isFixed ? item.secret(url, "webhook url") : item.url(fill(url)),
     method: method === "PUT" || method === "PATCH" ? method : undefined,
-    ...(headers.length > 0 && { headers: item.headers(Object.fromEntries(headers)) }),
-    body: body === undefined ? undefined : item.body(fill(body)),
+    headers: item.headers(Object.fromEntries(headers)),
+    body: body && item.body(fill(body)),
   });
 }
 
 /** The settings that the alerts of an endpoint become. Gatus counts for each alert, `monitor` for each check. */
-function alertSettings(
-  written: readonly Foreign[],
-  item: SourceItem,
-  providers: Providers,
-): written.Defaults {
-  const alerts = written.map((alert) => {
+function alertSettings(listed: readonly Foreign[], item: SourceItem, providers: Providers): written.Defaults {
+  const alerts = listed.map((alert) => {
     const type = alert.text("type") ?? "";
     return { type, settings: providers.get(type)?.defaults.with(alert) ?? alert };
   }).filter(({ settings }) => settings.boolean("enabled") !== false);

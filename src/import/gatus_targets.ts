@@ -1,14 +1,16 @@
 import type * as written from "../domain/generated/written_config.ts";
-import { canonicalAddress } from "../shared/ip_address.ts";
 import { asText, asWord, type Foreign } from "./foreign_text.ts";
 import type { SourceItem } from "./config_draft.ts";
 import {
   COMPARISONS,
+  dnsLookup,
+  dnsServerIn,
   escapePattern,
   globPattern,
   JSON_COMPARISONS,
   parseGoDuration,
   parseHostAndPort,
+  parseServer,
   partOfGlob,
   spanText,
   standardJsonPath,
@@ -18,10 +20,8 @@ import type { JsonValue } from "../config/syntax.ts";
 
 type Target = (written.CheckByKind & Pick<written.CheckSettings, "invert">) | { readonly reason: string };
 
-interface TargetSource {
+interface TargetSource extends Readonly<Record<"rest" | "url", string>> {
   readonly endpoint: Foreign;
-  readonly rest: string;
-  readonly url: string;
   readonly conditions: readonly GatusCondition[];
   readonly item: SourceItem;
 }
@@ -97,15 +97,14 @@ function httpTarget(source: TargetSource): Target {
   if (isInsecure && hasPair) {
     item.leaveOut("client.insecure", "not with a client certificate: write tls.ca_file");
   }
-  const response = expectResponse(conditions, (condition, reason) => item.leaveOut(condition, reason));
+  const response = expectResponse(conditions, item);
   return {
     kind: "http_request",
     parameters: {
       request: {
         target: item.url(url),
         ...(method !== "GET" && { method: asWord<written.HttpMessage["method"]>(method) }),
-        ...(Object.keys(headers).length > 0 && { headers: item.headers(headers) }),
-        ...(hasBody && { body: item.body(body) }),
+        ...{ headers: item.headers(headers), body: hasBody ? item.body(body) : undefined },
         ...(client.boolean("ignore-redirect") === true && { redirects: "refuse" }),
         ...(hasPair ? { tls: { certificate, key } } : isInsecure ? { tls: { verify: false } } : {}),
       },
@@ -117,13 +116,10 @@ function httpTarget(source: TargetSource): Target {
 function pingTarget(source: TargetSource): Target {
   const host = parseHostAndPort(source.rest)?.host;
   if (host === undefined) return { reason: "the URL has no host" };
-  const limits = source.conditions.filter(isUpperLimit);
   leaveOthers(source, isUpperLimit);
-  const [limitMs] = limits.flatMap(({ right }) => milliseconds(right) ?? []);
-  return {
-    kind: "ping",
-    parameters: { host, ...(limitMs !== undefined && { round_trip: { critical_above: spanText(limitMs) } }) },
-  };
+  const [round_trip] = source.conditions.filter(isUpperLimit)
+    .map(({ right }) => ({ critical_above: spanText(milliseconds(right) ?? 0) }));
+  return { kind: "ping", parameters: { host, round_trip } };
 }
 
 function isUpperLimit({ left, operator, right }: GatusCondition): boolean {
@@ -133,40 +129,35 @@ function isUpperLimit({ left, operator, right }: GatusCondition): boolean {
 
 function tcpTarget(source: TargetSource): Target {
   const { endpoint, rest, item } = source;
-  const place = parseHostAndPort(rest);
-  if (place?.port === undefined) return { reason: "the URL has no host and port" };
+  const place = parseServer(rest);
+  if (place === null) return { reason: "the URL has no host and port" };
   const body = endpoint.body("body");
   const send = body && item.body(body);
   const expect = source.conditions.map(expectedPart).find((part) => part !== null);
   leaveOthers(source, (condition) => expect !== undefined && expectedPart(condition) === expect);
-  return { kind: "tcp_connect", parameters: { host: place.host, port: place.port, send, expect } };
+  return { kind: "tcp_connect", parameters: { ...place, send, expect } };
 }
 
 function grpcTarget(source: TargetSource): Target {
-  const place = parseHostAndPort(source.rest);
-  if (place?.port === undefined) return { reason: "the URL has no host and port" };
+  const place = parseServer(source.rest);
+  if (place === null) return { reason: "the URL has no host and port" };
   leaveOthers(source, () => false);
   const tls = source.url.startsWith("grpcs:") || undefined;
   const verify = tls && source.endpoint.object("client").boolean("insecure") ? false : undefined;
-  return { kind: "grpc_health", parameters: { host: place.host, port: place.port, tls, verify } };
+  return { kind: "grpc_health", parameters: { ...place, tls, verify } };
 }
 
 function websocketTarget(source: TargetSource): Target {
   const { endpoint, url, item } = source;
   const body = endpoint.body("body");
-  const expect = body === undefined
-    ? undefined
-    : source.conditions.map(expectedPart).find((part) => part !== null);
+  const expect = body && source.conditions.map(expectedPart).find((part) => part !== null);
   leaveOthers(source, (condition) => expect !== undefined && expectedPart(condition) === expect);
-  const headers = endpoint.object("headers").toTexts();
   const isInsecure = endpoint.object("client").boolean("insecure") === true && /^wss:/i.test(url);
   return {
     kind: "websocket",
     parameters: {
-      url: item.url(url),
-      ...(Object.keys(headers).length > 0 && { headers: item.headers(headers) }),
-      ...(body !== undefined && { send: item.body(body) }),
-      ...(expect !== undefined && { expect: escapePattern(expect) }),
+      ...{ url: item.url(url), headers: item.headers(endpoint.object("headers").toTexts()) },
+      ...{ send: body && item.body(body), expect: expect && escapePattern(expect) },
       ...(isInsecure && { verify: false }),
     },
   };
@@ -191,31 +182,24 @@ function sshTarget(source: TargetSource): Target {
   return { kind: "tcp_connect", parameters: { host: place.host, port: place.port ?? 22, expect: "SSH-" } };
 }
 
-const STARTTLS_PORTS: Readonly<Record<number, written.TlsCertificateParameters["starttls"]>> = {
-  25: "smtp",
-  110: "pop3",
-  143: "imap",
-  587: "smtp",
-};
+/** Those of SMTP need no entry. */
+const STARTTLS_PORTS: Readonly<Record<number, "pop3" | "imap">> = { 110: "pop3", 143: "imap" };
 
 function certificateTarget(source: TargetSource): Target {
+  const { endpoint, item } = source;
   const place = parseHostAndPort(source.rest);
   if (place === null) return { reason: "the URL has no host" };
-  const port = place.port ?? 443;
+  const { host, port = 443 } = place;
   const isStarttls = source.url.startsWith("starttls:");
-  const expiries = source.conditions.filter(isExpiry);
   leaveOthers(source, isExpiry);
-  if (source.endpoint.body("body") !== undefined) {
-    source.item.leaveOut("body", "tls_certificate sends nothing");
-  }
+  item.leaveOutSet(endpoint, { body: "tls_certificate sends nothing" });
   return {
     kind: "tls_certificate",
     parameters: {
-      host: place.host,
-      port,
-      ...(source.endpoint.object("client").boolean("insecure") === true && { verify: false }),
+      ...{ host, port },
+      ...(endpoint.object("client").boolean("insecure") === true && { verify: false }),
       ...(isStarttls && { starttls: STARTTLS_PORTS[port] ?? "smtp" }),
-      ...Object.assign({}, ...expiries.map(expiryOf)),
+      ...Object.assign({}, ...source.conditions.filter(isExpiry).map(expiryOf)),
     },
   };
 }
@@ -229,25 +213,17 @@ function dnsTarget(source: TargetSource): Target {
   const dns = endpoint.object("dns");
   const name = dns.text("query-name");
   if (name === undefined) return { reason: "dns.query-name is missing" };
-  const place = parseHostAndPort(rest);
-  const isAddress = place !== null && canonicalAddress(place.host) !== null;
-  if (!isAddress) item.leaveOut("url", "server must be an IP address; the resolver of the machine is used");
-  const server = isAddress ? `${place.host}${place.port === undefined ? "" : `:${place.port}`}` : undefined;
+  const server = dnsServerIn(rest);
+  if (server === undefined) {
+    item.leaveOut("url", "server must be an IP address; the resolver of the machine is used");
+  }
   const isValue = ({ left, operator, right }: GatusCondition) =>
     left === "[BODY]" && operator === "==" && !/^(?:pat|any)\(/.test(right);
   const isSuccess = ({ left, operator, right }: GatusCondition) =>
     left === "[DNS_RCODE]" && operator === "==" && right === "NOERROR";
   leaveOthers(source, (condition) => isValue(condition) || isSuccess(condition));
   const contains = conditions.filter(isValue).map(({ right }) => right);
-  return {
-    kind: "dns_lookup",
-    parameters: {
-      name: name.replace(/\.$/, ""),
-      type: asWord(dns.text("query-type")?.toUpperCase() ?? "A"),
-      ...(server !== undefined && { server }),
-      ...(contains.length > 0 && { contains }),
-    },
-  };
+  return dnsLookup(name, { type: dns.text("query-type"), server, contains });
 }
 
 /** A condition of Gatus, with its placeholder on the left. */
@@ -272,18 +248,12 @@ function parseCondition(text: string): GatusCondition | null {
   return { text, left: second, operator: mirrored, right: first };
 }
 
-/** An object in the making. */
-type Changing<T> = { -readonly [Key in keyof T]: T[Key] };
-type Response = Changing<written.HttpExpectation>;
+/** An expectation in the making. */
+type Response = { -readonly [Key in keyof written.HttpExpectation]: written.HttpExpectation[Key] };
 
 type JsonComparisons = Record<string, written.JsonExpectationObject>;
 
-type LeaveCondition = (condition: string, reason: string) => void;
-
-function expectResponse(
-  conditions: readonly GatusCondition[],
-  leave: LeaveCondition,
-): written.HttpExpectation {
+function expectResponse(conditions: readonly GatusCondition[], item: SourceItem): written.HttpExpectation {
   const statusRules: ((status: number) => boolean)[] = [];
   const response: Response = {};
   const json: JsonComparisons = {};
@@ -295,15 +265,15 @@ function expectResponse(
       ? expectDuration(condition, response)
       : left === "[CERTIFICATE_EXPIRATION]"
       ? expectExpiry(condition, response)
-      : /\[BODY\]/.test(left)
+      : left.includes("[BODY]")
       ? expectBody(condition, response, json)
       : leftOutReason(condition);
-    if (reason !== null) leave(text, reason);
+    if (reason !== null) item.leaveOut(text, reason);
   }
-  const status = statusesThat((code) => statusRules.every((accepts) => accepts(code)));
-  if (status === undefined) leave("[STATUS]", "no status fits all conditions");
+  const status_code = statusesThat((code) => statusRules.every((accepts) => accepts(code)));
+  if (status_code === undefined) item.leaveOut("[STATUS]", "no status fits all conditions");
   return {
-    ...(status !== undefined && status !== 200 && { status_code: status }),
+    ...(status_code !== 200 && { status_code }),
     ...response,
     ...(Object.keys(json).length > 0 && { json }),
   };
@@ -364,12 +334,9 @@ function milliseconds(text: string): number | null {
   return /^\d+(\.\d+)?$/.test(text) ? Number(text) : parseGoDuration(text);
 }
 
-function expectDuration({ operator, right }: GatusCondition, response: Response): string | null {
-  const limitMs = milliseconds(right);
-  if (operator !== "<" && operator !== "<=" || limitMs === null) {
-    return "only an upper limit has a counterpart";
-  }
-  response.critical_duration = spanText(limitMs);
+function expectDuration(condition: GatusCondition, response: Response): string | null {
+  if (!isUpperLimit(condition)) return "only an upper limit has a counterpart";
+  response.critical_duration = spanText(milliseconds(condition.right) ?? 0);
   return null;
 }
 
@@ -393,15 +360,11 @@ function expectBody(condition: GatusCondition, response: Response, json: JsonCom
   if (left === "[BODY]" && (operator === "==" || operator === "!=")) {
     return expectText(operator, right, response);
   }
-  const [, call, rest = ""] = /^(len|has)\(\[BODY\](.*)\)$/s.exec(left) ?? /^()\[BODY\](.*)$/s.exec(left) ??
-    [];
-  const path = call === undefined ? null : standardJsonPath(rest);
+  const [, call = "", rest = left] = /^(len|has)\((.*)\)$/s.exec(left) ?? [];
+  const path = rest.startsWith("[BODY]") ? standardJsonPath(rest.slice("[BODY]".length)) : null;
   if (path === null) return "the JSON path has no counterpart";
-  const comparison = call === "has"
-    ? presenceOf(operator, right)
-    : call === "len"
-    ? lengthOf(operator, right)
-    : comparisonOf(operator, right);
+  const compare = call === "has" ? presenceOf : call === "len" ? lengthOf : comparisonOf;
+  const comparison = compare(operator, right);
   if (comparison === null) return "the comparison has no counterpart";
   const earlier = json[path] ?? {};
   if (Object.keys(comparison).some((name) => name in earlier)) {
@@ -430,17 +393,14 @@ function valuesOf(text: string): readonly JsonValue[] {
 
 function comparisonOf(operator: Operator, right: string): written.JsonExpectationObject | null {
   const number = Number(right);
-  const glob = argumentOf("pat", right);
+  const [glob, options] = [argumentOf("pat", right), optionsOf(right)];
   if (operator === "==") {
     if (glob !== null) return { matches: globPattern(glob) };
-    const values = (optionsOf(right) ?? [right]).flatMap(valuesOf);
+    const values = (options ?? [right]).flatMap(valuesOf);
     return values.length === 1 ? { equals: values[0] } : { one_of: values };
   }
-  if (operator === "!=") {
-    return glob !== null || optionsOf(right) !== null ? null : { not_equals: valuesOf(right)[0] };
-  }
-  if (!Number.isFinite(number)) return null;
-  return { [JSON_COMPARISONS[operator]]: number };
+  if (operator === "!=") return (glob ?? options) === null ? { not_equals: valuesOf(right)[0] } : null;
+  return Number.isFinite(number) ? { [JSON_COMPARISONS[operator]]: number } : null;
 }
 
 function presenceOf(operator: Operator, right: string): written.JsonExpectationObject | null {
@@ -452,12 +412,6 @@ function lengthOf(operator: Operator, right: string): written.JsonExpectationObj
   const number = Number(right);
   if (!Number.isInteger(number) || operator === "!=") return null;
   if (operator === "==") return { length: number };
-  return { length: LENGTH_LIMITS[operator](number) };
+  const limit = operator === "<" ? number - 1 : operator === ">" ? number + 1 : number;
+  return { length: operator.startsWith("<") ? { at_most: limit } : { at_least: limit } };
 }
-
-const LENGTH_LIMITS = {
-  "<": (number: number) => ({ at_most: number - 1 }),
-  "<=": (number: number) => ({ at_most: number }),
-  ">": (number: number) => ({ at_least: number + 1 }),
-  ">=": (number: number) => ({ at_least: number }),
-} as const;

@@ -2,8 +2,7 @@ import type * as written from "../domain/generated/written_config.ts";
 import { hideInAddress } from "../config/credentials.ts";
 import { type ConfigDraft, type Importer, SourceItem } from "./config_draft.ts";
 import { asList, asText, asWord, Foreign, isObject, parseMapping } from "./foreign_text.ts";
-import { escapePattern, intervalText, parseHostAndPort } from "./span_text.ts";
-import { canonicalAddress } from "../shared/ip_address.ts";
+import { dnsLookup, dnsServerIn, escapePattern, intervalText, parseServer } from "./span_text.ts";
 
 export const gossImporter: Importer = {
   expects: 'a gossfile in YAML or JSON, rendered with "goss render"',
@@ -35,13 +34,11 @@ function translateResource(
   for (const name of resource.unread) {
     if (!IGNORED.includes(name)) item.leaveOut(name, "no counterpart; use a script check");
   }
-  const timeoutMs = resource.number("timeout");
+  const timeoutMs = resource.number("timeout") ?? 0;
   draft.addCheck(item.name, {
-    title: resource.text("title") ?? item.name,
-    tags: [type],
+    ...{ title: resource.text("title") ?? item.name, tags: [type] },
     ...(resource.boolean("skip") === true && { active: false }),
-    ...(timeoutMs !== undefined && timeoutMs > 0 &&
-      { timeout: intervalText(1000 * Math.ceil(timeoutMs / 1000)) }),
+    ...(timeoutMs > 0 && { timeout: intervalText(1000 * Math.ceil(timeoutMs / 1000)) }),
     ...check,
   });
 }
@@ -97,9 +94,8 @@ function httpCheck(key: string, resource: Foreign, item: SourceItem): written.Ch
   const text = (field: string) => resource.text(field);
   const expected = resource.number("status");
   if (resource.has("status") && expected === undefined) item.leaveOut("status", "an advanced matcher");
-  if (resource.texts("headers").length > 0) {
-    item.leaveOut("headers", "write response.headers, by name and value");
-  }
+  const isExpected = resource.texts("headers").length > 0;
+  if (isExpected) item.leaveOut("headers", "write response.headers, by name and value");
   const headers = Object.fromEntries(
     resource.texts("request-headers").map((line) => {
       const [header = "", ...value] = line.split(":");
@@ -123,7 +119,7 @@ function httpCheck(key: string, resource: Foreign, item: SourceItem): written.Ch
       request: {
         target: item.url(text("url") ?? key, login),
         ...(method !== "GET" && { method: asWord<written.HttpMessage["method"]>(method) }),
-        ...(Object.keys(headers).length > 0 && { headers: item.headers(headers) }),
+        headers: item.headers(headers),
         ...(body !== undefined && method !== "GET" && { body: item.body(body) }),
         ...(resource.boolean("no-follow-redirects") === true && { redirects: "refuse" }),
         ...(isInsecure
@@ -141,9 +137,8 @@ function tcpCheck(key: string, resource: Foreign): written.Check | string {
   const address = resource.text("address") ?? key;
   if (!address.startsWith("tcp://")) return "only tcp:// has a counterpart";
   if (resource.boolean("reachable") === false) return "a check cannot expect a failed connection";
-  const place = parseHostAndPort(address.slice("tcp://".length));
-  if (place?.port === undefined) return "the address has no host and port";
-  return { kind: "tcp_connect", parameters: { host: place.host, port: place.port } };
+  const place = parseServer(address.slice("tcp://".length));
+  return place === null ? "the address has no host and port" : { kind: "tcp_connect", parameters: place };
 }
 
 function tcpPortCheck(key: string, resource: Foreign): written.Check | string {
@@ -158,21 +153,12 @@ function tcpPortCheck(key: string, resource: Foreign): written.Check | string {
 function dnsCheck(key: string, resource: Foreign, item: SourceItem): written.Check | string {
   if (resource.boolean("resolvable") === false) return "a check cannot expect a missing name";
   const [, type = "A", name = ""] = /^(?:([A-Z]+):)?(.+)$/.exec(resource.text("resolve") ?? key) ?? [];
-  const place = parseHostAndPort(resource.text("server") ?? "");
-  const isAddress = place !== null && canonicalAddress(place.host) !== null;
-  if (place !== null && !isAddress) item.leaveOut("server", "server must be an IP address");
+  const server = dnsServerIn(resource.text("server") ?? "");
+  if (server === undefined) item.leaveOutSet(resource, { server: "server must be an IP address" });
   const contains = resource.texts("addrs").filter((address) => type !== "A" || !address.includes(":"))
     .map((address) => address.replace(/\.$/, ""));
   if (contains.length === 0 && resource.has("addrs")) item.leaveOut("addrs", "no list of records");
-  return {
-    kind: "dns_lookup",
-    parameters: {
-      name: name.replace(/\.$/, ""),
-      type: asWord(type),
-      ...(isAddress && { server: `${place.host}${place.port === undefined ? "" : `:${place.port}`}` }),
-      ...(contains.length > 0 && { contains }),
-    },
-  };
+  return dnsLookup(name, { type, server, contains });
 }
 
 /** Reads expected patterns, each a text or a `/regular expression/`; those without a counterpart are listed. */
@@ -193,55 +179,33 @@ function readPatterns(key: string, resource: Foreign, item: SourceItem) {
 }
 
 /** The first text and the first expression. The rest is listed under the name of the key for an expression. */
-function firstPatterns(
-  [key, patternKey]: readonly [key: string, patternKey: string],
-  resource: Foreign,
-  item: SourceItem,
-): Partial<Record<"part" | "pattern", string>> {
+function firstPatterns([key, patternKey]: readonly [string, string], resource: Foreign, item: SourceItem) {
   const { texts: [part, ...otherTexts], expressions } = readPatterns(key, resource, item);
   // An expression is free for a second text.
   const [expression, ...others] = [...expressions, ...otherTexts.map(escapePattern)];
   for (const other of others) item.leaveOut(key, `${other}: a check has one ${patternKey}`);
-  return {
-    ...part !== undefined && { part },
-    ...expression !== undefined && { pattern: `(?m)${expression}` },
-  };
+  return { part, pattern: expression && `(?m)${expression}` };
 }
+
+type ExitCodes = written.ScriptParameters["exit_code_conditions"];
 
 /** Only exit code 0 is ok; a tool of the system has no severities. */
-const FAILURE_CODES: written.ScriptParameters["exit_code_conditions"] = {
-  "1": "critical",
-  "2": "critical",
-  "3": "critical",
-  "32": "critical",
-};
+const FAILURE_CODES: ExitCodes = { "1": "critical", "2": "critical", "3": "critical", "32": "critical" };
+const ABSENCE_CODES: ExitCodes = { "0": "critical", "1": "ok", "2": "ok", "32": "ok" };
 
 function scriptCheck([path = "", ...args]: readonly string[], isExpected: boolean): written.Check {
-  return {
-    kind: "script",
-    parameters: {
-      path,
-      arguments: args,
-      exit_code_conditions: isExpected
-        ? FAILURE_CODES
-        : { "0": "critical", "1": "ok", "2": "ok", "32": "ok" },
-    },
-  };
+  const exit_code_conditions = isExpected ? FAILURE_CODES : ABSENCE_CODES;
+  return { kind: "script", parameters: { path, arguments: args, exit_code_conditions } };
 }
 
-const FILE_TESTS: Readonly<Record<string, string>> = {
-  file: "-f",
-  directory: "-d",
-  symlink: "-L",
-  socket: "-S",
-};
+const FILE_TESTS: Readonly<Record<string, string>> = { directory: "-d", symlink: "-L", socket: "-S" };
 
 function fileCheck(key: string, resource: Foreign, item: SourceItem): written.Check {
   const path = resource.text("path") ?? key;
   const type = resource.text("filetype");
   const isExpected = resource.boolean("exists") ?? true;
   if (!isExpected || type !== undefined && type !== "file") {
-    return scriptCheck(["test", FILE_TESTS[type ?? ""] ?? "-e", path], isExpected);
+    return scriptCheck(["test", type === "file" ? "-f" : FILE_TESTS[type ?? ""] ?? "-e", path], isExpected);
   }
   const { texts, expressions } = readPatterns("contents", resource, item);
   const [pattern, ...others] = [...texts.map(escapePattern), ...expressions].map((one) => `(?m)${one}`);
@@ -257,11 +221,9 @@ function fileCheck(key: string, resource: Foreign, item: SourceItem): written.Ch
   return {
     kind: "file",
     parameters: {
-      path,
-      mode: resource.text("mode"),
-      ...(owner !== undefined && { owner: /^\d+$/.test(owner) ? Number(owner) : owner }),
-      sha256: resource.text("sha256"),
-      content_pattern: pattern,
+      ...{ path, mode: resource.text("mode") },
+      ...{ owner: owner !== undefined && /^\d+$/.test(owner) ? Number(owner) : owner },
+      ...{ sha256: resource.text("sha256"), content_pattern: pattern },
     },
   };
 }
@@ -274,14 +236,12 @@ function commandCheck(key: string, resource: Foreign, item: SourceItem): written
   return {
     kind: "script",
     parameters: {
-      path: "/bin/sh",
-      arguments: ["-c", item.commandLine(resource.text("exec") ?? key)],
+      ...{ path: "/bin/sh", arguments: ["-c", item.commandLine(resource.text("exec") ?? key)] },
       exit_code_conditions: {
         ...{ "0": "critical", "1": "critical", "2": "critical", "3": "critical", "127": "critical" },
         [String(status)]: "ok",
       },
-      output_part: part,
-      output_pattern: pattern,
+      ...{ output_part: part, output_pattern: pattern },
     },
   };
 }

@@ -13,7 +13,7 @@ export const healthchecksImporter: Importer = {
     const checks = asList(listed).map(Foreign.of)
       .filter((one) => one.has("grace") && (one.has("timeout") || one.has("schedule")));
     const readCron = createCronReader();
-    for (const check of checks) translateCheck(check, { draft, readCron });
+    for (const check of checks) translateCheck(check, draft, readCron);
     if (checks.some((check) => check.text("channels") !== undefined)) {
       const reason = "the API does not show their settings; write channels and defaults";
       draft.leaveOut("integrations", null, reason);
@@ -35,22 +35,13 @@ const RULES: Readonly<Record<string, string>> = {
   desc: "write it as a comment",
 };
 
-function translateCheck(
-  check: Foreign,
-  { draft, readCron }: {
-    readonly draft: ConfigDraft;
-    readonly readCron: ReturnType<typeof createCronReader>;
-  },
-): void {
+function translateCheck(check: Foreign, draft: ConfigDraft, readCron: CronReader): void {
   const [name = "unnamed"] = ["name", "slug", "uuid", "unique_key"].flatMap((key) => check.text(key) ?? []);
   const item = new SourceItem(draft, `check "${name}"`, name);
   const expected = expectedOf(check, readCron);
   if (typeof expected === "string") return item.leaveOut(null, expected);
   const hasFilter = FILTERS.some((key) => check.get(key) === true);
-  for (const [key, reason] of Object.entries(RULES)) {
-    const value = key.endsWith("_kw") && !hasFilter ? undefined : check.get(key);
-    if (value !== undefined && value !== "" && value !== false) item.leaveOut(key, reason);
-  }
+  item.leaveOutSet(hasFilter ? check : check.with({ start_kw: "", success_kw: "", failure_kw: "" }), RULES);
   const tags = check.text("tags")?.split(/\s+/) ?? [];
   draft.addCheck(name, {
     ...(tags.length > 0 && { tags }),
@@ -65,16 +56,14 @@ function translateCheck(
   });
 }
 
+type CronReader = ReturnType<typeof createCronReader>;
 type Expected = Pick<written.JobParameters, "expected_every" | "cron" | "time_zone">;
 
 /** Returns when a check expects its runs, or why that is unknown. */
-function expectedOf(check: Foreign, readCron: ReturnType<typeof createCronReader>): Expected | string {
+function expectedOf(check: Foreign, readCron: CronReader): Expected | string {
   const seconds = check.number("timeout");
-  if (seconds !== undefined) {
-    return seconds > 0
-      ? { expected_every: intervalText(seconds * 1000) }
-      : "its period is not a number of seconds";
-  }
+  if (seconds !== undefined && seconds <= 0) return "its period is not a number of seconds";
+  if (seconds !== undefined) return { expected_every: intervalText(seconds * 1000) };
   const [cron = "", time_zone = "UTC"] = [check.text("schedule"), check.text("tz")];
   try {
     return readCron(cron, time_zone) === null ? "its schedule never comes" : { cron, time_zone };

@@ -12,7 +12,7 @@ import {
   has,
   type MonitCheck,
   type MonitStatement,
-  type MonitToken,
+  type MonitTokens,
   parseMonit,
   readFailures,
   readFilesystemTest,
@@ -71,7 +71,7 @@ async function readStatements(
 }
 
 interface Test {
-  readonly tokens: readonly MonitToken[];
+  readonly tokens: MonitTokens;
   readonly failures: Failures;
   readonly shown: string;
   /** Whether it starts or restarts the service. */
@@ -84,7 +84,7 @@ class Service {
   readonly dependsOn: readonly string[];
   readonly #type: string;
   readonly #item: SourceItem;
-  readonly head: readonly MonitToken[];
+  readonly head: MonitTokens;
   readonly #parts: MonitStatement["parts"];
   readonly tests: readonly Test[];
   readonly #settings: MonitSettings;
@@ -105,9 +105,9 @@ class Service {
     this.head = tokens.slice(3);
     this.#parts = parts;
     this.#settings = settings;
-    this.dependsOn = parts.filter(([first]) => first?.word === "depends" || first?.word === "depend")
-      .flatMap((part) =>
-        part.slice(1).map(({ text }) => text).filter((text) => text !== "on" && text !== ",")
+    this.dependsOn = parts.filter(([first]) => /^depends?$/.test(first?.word ?? ""))
+      .flatMap(([, ...names]) => names.map(({ text }) => text)).filter((text) =>
+        text !== "on" && text !== ","
       );
     this.#action = restartIn(parts);
     this.tests = parts.filter((part) => part[0]?.word === "if" && (this.#action === null || !isLimit(part)))
@@ -117,12 +117,14 @@ class Service {
   translate(): readonly string[] {
     const translate = SERVICES[this.#type];
     if (translate === undefined) {
-      const way = this.#type === "fifo" ? "use a script check" : "no counterpart; use a script check";
-      this.#item.leaveOut(null, way);
+      this.#item.leaveOut(null, "use a script check");
       return [];
     }
     translate(this);
-    this.#listParts();
+    for (const [first] of this.#parts) {
+      if (first?.word === "not") this.#item.leaveOut("not every", "write a maintenance window");
+      if (first?.word === "noalert") this.#item.leaveOut("noalert", "write notifications");
+    }
     if (this.#keys.length === 0) this.#item.leaveOut(null, "it has no test with a counterpart");
     return this.#keys;
   }
@@ -143,15 +145,17 @@ class Service {
   }
 
   /** Adds a check; a second one of the service is named for its test. */
-  add(check: MonitCheck, { failures, acts }: Pick<Test, "failures" | "acts">): void {
+  add(check: MonitCheck, { failures, acts }: Pick<Test, "failures" | "acts">): string {
     const port = "port" in check.parameters ? check.parameters.port : undefined;
     const suffix = this.#keys.length === 0 ? "" : ` ${check.kind}${port === undefined ? "" : ` ${port}`}`;
-    this.#keys.push(this.#item.draft.addCheck(`${this.name}${suffix}`, {
+    const key = this.#item.draft.addCheck(`${this.name}${suffix}`, {
       ...(this.#common ??= this.#readCommon()),
-      ...(failures.threshold !== this.#settings.threshold && failures),
+      ...(failures.threshold !== THRESHOLD && failures),
       ...check,
       ...(acts && this.#action !== null && { action: this.#action }),
-    }));
+    });
+    this.#keys.push(key);
+    return key;
   }
 
   /** Adds the checks of what is in a file; the others stay. */
@@ -182,26 +186,20 @@ class Service {
     const isImplied = this.#type === "process" &&
       !this.tests.some(({ tokens }) => has(tokens, "exist", "exists"));
     const acts = this.#action !== null && (isImplied || own.some(({ test }) => test.acts));
-    const groups = acts ? Object.groupBy(own, ({ test }) => `${test.acts}`) : { false: own };
-    if (acts) this.#addGroup(groups["true"] ?? [], checkOf, acts);
-    if (acts && groups["false"] === undefined) return;
-    const key = this.#addGroup(groups["false"] ?? [], checkOf, false);
+    const addGroup = (group: typeof own, acts: boolean): string => {
+      const tested = Object.assign({}, ...group.map(({ found }) => found)) as Partial<Parameters>;
+      const [failures = AT_ONCE] = group.map(({ test }) => test.failures)
+        .sort((one, other) => one.threshold - other.threshold);
+      return this.add(checkOf(tested), { failures, acts });
+    };
+    if (acts) addGroup(own.filter(({ test }) => test.acts), true);
+    const others = own.filter(({ test }) => !acts || !test.acts);
+    if (acts && others.length === 0) return;
+    const key = addGroup(others, false);
     if (acts) this.alertsKey = key;
   }
 
-  #addGroup<Parameters>(
-    own: readonly { readonly test: Test; readonly found: Partial<Parameters> }[],
-    checkOf: (tested: Partial<Parameters>) => MonitCheck,
-    acts: boolean,
-  ): string | undefined {
-    const tested = Object.assign({}, ...own.map(({ found }) => found)) as Partial<Parameters>;
-    const [failures = AT_ONCE] = own.map(({ test }) => test.failures)
-      .sort((one, other) => one.threshold - other.threshold);
-    this.add(checkOf(tested), { failures, acts });
-    return this.#keys.at(-1);
-  }
-
-  #readTest(part: readonly MonitToken[]): Test {
+  #readTest(part: MonitTokens): Test {
     const then = part.findIndex(({ word }) => word === "then");
     const tokens = part.slice(1, then < 0 ? undefined : then);
     const shown = shownTokens(part.slice(0, then < 0 ? undefined : then));
@@ -215,12 +213,10 @@ class Service {
   }
 
   #readCommon(): written.CheckSettings {
-    const groups = this.#parts.filter(([first]) => first?.word === "group").flatMap(([, group]) =>
-      group?.text ?? []
-    );
-    const every = this.#parts.find(([first]) => first?.word === "every");
-    const alerts = this.#parts.filter(([first]) => first?.word === "alert")
-      .flatMap(([, address]) => address === undefined ? [] : this.#settings.channelOf(address.text));
+    const named = (name: string) => this.#parts.filter(([first]) => first?.word === name);
+    const groups = named("group").flatMap(([, group]) => group?.text ?? []);
+    const [every] = named("every");
+    const alerts = named("alert").flatMap(([, address]) => this.#settings.channelOf(address?.text ?? ""));
     const isManual = this.#parts.some(([first, mode]) => first?.word === "mode" && mode?.word === "manual");
     return {
       ...(groups.length > 0 && { tags: groups }),
@@ -230,17 +226,10 @@ class Service {
     };
   }
 
-  #scheduleOf([, first]: readonly MonitToken[]): written.Schedule {
+  #scheduleOf([, first]: MonitTokens): written.Schedule {
     if (first?.word === "") return { cron: first.text };
     const cycles = Number(first?.text);
     return { regular_interval: intervalText(this.#settings.cycleMs * (cycles >= 1 ? cycles : 1)) };
-  }
-
-  #listParts(): void {
-    for (const [first] of this.#parts) {
-      if (first?.word === "not") this.#item.leaveOut("not every", "write a maintenance window");
-      if (first?.word === "noalert") this.#item.leaveOut("noalert", "write notifications");
-    }
   }
 }
 
@@ -266,7 +255,7 @@ function restartIn(parts: MonitStatement["parts"]): written.Action | null {
 const AT_MOST_MAX = 20;
 
 /** Such as `if 3 restarts within 5 cycles then unmonitor`. */
-function isLimit([first, , what]: readonly MonitToken[]): boolean {
+function isLimit([first, , what]: MonitTokens): boolean {
   return first?.word === "if" && /^restarts?$/.test(what?.word ?? "");
 }
 
@@ -280,9 +269,7 @@ function isAboutContent({ tokens }: Test): boolean {
 }
 
 /** Only failures count; `test` prints nothing. */
-const EXISTENCE: Pick<written.ScriptParameters, "exit_code_conditions"> = {
-  exit_code_conditions: { "1": "critical", "2": "critical" },
-};
+const EXISTENCE = { exit_code_conditions: { "1": "critical", "2": "critical" } } as const;
 
 const SERVICES: Readonly<Record<string, (service: Service) => void>> = {
   process: (service) => {
@@ -327,6 +314,9 @@ function addHost(service: Service): void {
   for (const test of service.tests) if (!isConnection(test)) service.leave(test, "use a script check");
 }
 
+/** Older than any file. */
+const EVER = { warning_age: "520 weeks", critical_age: "520 weeks" };
+
 /** Without a test of its age or size, only the existence of a file is checked. */
 function addPath(service: Service, flag: "-f" | "-d"): void {
   const path = service.named("path");
@@ -335,24 +325,24 @@ function addPath(service: Service, flag: "-f" | "-d"): void {
     typeof readFileTest(tokens) !== "string" && !has(tokens, "exist", "exists")
   );
   service.addContents(path);
-  service.addOwn(readFileTest, (tested) =>
-    isTimed
-      ? {
-        kind: "file_timestamp",
-        parameters: {
-          ...{ path, warning_age: "520 weeks", critical_age: "520 weeks", condition_on_missing: "critical" },
-          ...tested,
-        },
-      }
-      : { kind: "script", parameters: { path: "test", arguments: [flag, path], ...EXISTENCE } });
+  service.addOwn(
+    readFileTest,
+    (tested) =>
+      isTimed
+        ? {
+          kind: "file_timestamp",
+          parameters: { path, ...EVER, condition_on_missing: "critical", ...tested },
+        }
+        : { kind: "script", parameters: { path: "test", arguments: [flag, path], ...EXISTENCE } },
+  );
 }
 
 function addProgram(service: Service): void {
-  const words = splitWords(service.named("path") ?? "") ?? ["/bin/sh", "-c", service.named("path") ?? ""];
-  const [path, ...args] = words;
+  const line = service.named("path") ?? "";
+  const [path, ...args] = splitWords(line) ?? ["/bin/sh", "-c", line];
   if (path === undefined || path === "") return;
   const timeoutMs = has(service.head, "timeout") ? timeIn(service.head, 0) : null;
-  let codes: ExitCodes = {};
+  let codes: ExitCodes | undefined;
   let [failures, acts] = [AT_ONCE, false];
   for (const test of service.tests) {
     const found = exitCodeConditions(test.tokens);
@@ -363,15 +353,9 @@ function addProgram(service: Service): void {
       acts ||= test.acts;
     }
   }
-  service.add({
-    kind: "script",
-    parameters: {
-      path,
-      arguments: args,
-      ...(Object.keys(codes).length > 0 && { exit_code_conditions: codes }),
-    },
-    ...(timeoutMs !== null && { timeout: intervalText(timeoutMs) }),
-  }, { failures, acts });
+  const timeout = timeoutMs === null ? undefined : intervalText(timeoutMs);
+  const parameters = { path, arguments: args, exit_code_conditions: codes };
+  service.add({ kind: "script", parameters, timeout }, { failures, acts });
 }
 
 type MonitSettings = ReturnType<typeof readMonitSettings>;
@@ -400,48 +384,37 @@ function readMonitSettings(statements: readonly MonitStatement[], draft: ConfigD
   const cycleMs = 1000 * (daemon > 0 ? daemon : CYCLE_SECONDS);
   const channelOf = channelMaker(named("mailserver")[0] ?? [], named("mail-format")[0] ?? [], draft);
   const alerts = named("alert");
-  const notifications = alerts.flatMap(([, , address]) =>
-    address === undefined ? [] : channelOf(address.text)
-  );
+  const notifications = alerts.flatMap(([, , address]) => channelOf(address?.text ?? ""));
   if (alerts.some((tokens) => tokens.some(({ word }) => word.startsWith("{")))) {
     draft.leaveOut("set alert", "on", "every problem is notified: write filters by hand");
   }
   const reminder = Number(after(alerts.find((tokens) => has(tokens, "reminder")) ?? [], "reminder"));
   draft.settings.defaults = {
-    ...{ threshold: THRESHOLD },
-    schedule: { regular_interval: intervalText(cycleMs) },
+    ...{ threshold: THRESHOLD, schedule: { regular_interval: intervalText(cycleMs) } },
     ...(reminder > 0 && { reminders: intervalText(reminder * cycleMs) }),
     ...(notifications.length > 0 && { notifications }),
   };
-  return { cycleMs, threshold: THRESHOLD, notifications, channelOf };
+  return { cycleMs, notifications, channelOf };
 }
 
 /** The address in `set mail-format { from: … }`. */
-function senderIn(format: readonly MonitToken[]): string | undefined {
+function senderIn(format: MonitTokens): string | undefined {
   const block = format.find(({ word }) => word.startsWith("{"))?.text ?? "";
   return /\bfrom:\s*([^\r\n}]+)/i.exec(block)?.[1]?.trim().replaceAll("$HOST", "localhost");
 }
 
 /** Returns a function that creates a channel for each address once. */
-function channelMaker(
-  server: readonly MonitToken[],
-  format: readonly MonitToken[],
-  draft: ConfigDraft,
-): (address: string) => readonly string[] {
+function channelMaker(server: MonitTokens, format: MonitTokens, draft: ConfigDraft) {
   const channels = new Map<string, string>();
   const port = Number(after(server, "port"));
   const sender = senderIn(format) ?? "monit@localhost";
-  return (address) => {
+  return (address: string): readonly string[] => {
     if (!address.includes("@")) return [];
     const channel = channels.get(address) ?? draft.addChannel(
       address.split("@")[0] ?? address,
       emailChannel({
-        host: server[2]?.text ?? "127.0.0.1",
-        port: port > 0 ? port : 25,
-        username: after(server, "username"),
-        password: after(server, "password"),
-        sender,
-        receivers: [address],
+        ...{ host: server[2]?.text ?? "127.0.0.1", port: port > 0 ? port : 25, sender, receivers: [address] },
+        ...{ username: after(server, "username"), password: after(server, "password") },
       }, new SourceItem(draft, "set mailserver", "mailserver")),
     );
     channels.set(address, channel);

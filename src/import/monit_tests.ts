@@ -5,22 +5,16 @@ import { decodeText, type ForeignFile, importError } from "./foreign_text.ts";
 import { hideInAddress } from "../config/credentials.ts";
 
 /** Returns the parameters of a service's own check for a test, or why it has no counterpart. */
-export type ReadTest<Parameters> = (test: readonly MonitToken[]) => Partial<Parameters> | string;
+export type ReadTest<Parameters> = (test: MonitTokens) => Partial<Parameters> | string;
 
 const SIZES: Readonly<Record<string, string>> = {
-  b: "B",
-  kb: "KiB",
-  mb: "MiB",
-  gb: "GiB",
-  byte: "B",
-  kilobyte: "KiB",
-  megabyte: "MiB",
-  gigabyte: "GiB",
+  ...{ b: "B", kb: "KiB", mb: "MiB", gb: "GiB" },
+  ...{ byte: "B", kilobyte: "KiB", megabyte: "MiB", gigabyte: "GiB" },
 };
 
 /** A size of Monit, which counts by 1024; `null` for anything else. */
 function sizeOf(value: number, unit: string): string | null {
-  const name = SIZES[unit.replace(/s$/, "")] ?? SIZES[unit];
+  const name = SIZES[unit.replace(/s$/, "")];
   return name === undefined ? null : `${value} ${name}`;
 }
 
@@ -33,9 +27,7 @@ export interface Failures {
 export const AT_ONCE: Failures = { threshold: 1 };
 
 /** Splits `for 3 cycles` or `for 3 times within 5 cycles` off a test. */
-export function readFailures(
-  tokens: readonly MonitToken[],
-): { readonly tokens: readonly MonitToken[]; readonly failures: Failures } {
+export function readFailures(tokens: MonitTokens): { tokens: MonitTokens; failures: Failures } {
   const cycles = tokens.findIndex(({ word }) => /^cycles?$/.test(word));
   if (cycles < 0) return { tokens, failures: AT_ONCE };
   const times = tokens.findIndex(({ word }) => /^times?$/.test(word));
@@ -49,9 +41,7 @@ export function readFailures(
 }
 
 /** `space usage > 80%`, `space free < 1 GB`, and the same of inodes. */
-export function readFilesystemTest(
-  test: readonly MonitToken[],
-): Pick<written.DiskSpaceParameters, "free" | "free_inodes"> | string {
+export function readFilesystemTest(test: MonitTokens): Partial<written.DiskSpaceParameters> | string {
   const key = has(test, "inode", "inodes") ? "free_inodes" : has(test, "space") ? "free" : null;
   const comparison = comparisonIn(test);
   if (key === null || comparison === null) return "use a script check";
@@ -65,9 +55,7 @@ export function readFilesystemTest(
 }
 
 /** `memory > 200 MB` and `uptime < 5 minutes` of a process. */
-export function readProcessTest(
-  test: readonly MonitToken[],
-): Pick<written.ProcessParameters, "memory" | "age"> | string {
+export function readProcessTest(test: MonitTokens): Partial<written.ProcessParameters> | string {
   if (has(test, "exist", "exists")) return {};
   const comparison = comparisonIn(test);
   if (has(test, "mem", "memory", "totalmem", "totalmemory") && comparison?.operator.startsWith(">")) {
@@ -85,9 +73,7 @@ export function readProcessTest(
 }
 
 /** `link`, `download > 1 MB/s` and `upload > 1 MB/s` of an interface. */
-export function readNetworkTest(
-  test: readonly MonitToken[],
-): Partial<written.NetworkInterfaceParameters> | string {
+export function readNetworkTest(test: MonitTokens): Partial<written.NetworkInterfaceParameters> | string {
   if (has(test, "failed", "down") && has(test, "link")) return {};
   const key = has(test, "download") ? "received" : has(test, "upload") ? "sent" : null;
   const comparison = comparisonIn(test);
@@ -100,9 +86,7 @@ export function readNetworkTest(
 }
 
 /** `timestamp > 26 hours` and `size < 1 MB` of a file. */
-export function readFileTest(
-  test: readonly MonitToken[],
-): Pick<written.FileTimestampParameters, "warning_age" | "critical_age" | "size_min"> | string {
+export function readFileTest(test: MonitTokens): Partial<written.FileTimestampParameters> | string {
   if (has(test, "exist", "exists")) return {};
   const comparison = comparisonIn(test);
   const ageMs = timeIn(test, 0);
@@ -121,7 +105,7 @@ export function readFileTest(
  * Returns the check of a test of what is in a file, or of who may change it: `content`, which Monit searches in what was
  * added since the last cycle, `permission`, `uid` and `checksum`. `null`: it is about something else.
  */
-export function contentCheck(test: readonly MonitToken[], path: string): MonitCheck | string | null {
+export function contentCheck(test: MonitTokens, path: string): MonitCheck | string | null {
   const index = test.findIndex(({ word }) => word === "content" || word === "match");
   if (index >= 0) {
     const [operator, ...rest] = test.slice(index + 1);
@@ -138,7 +122,7 @@ export function contentCheck(test: readonly MonitToken[], path: string): MonitCh
   return has(test, "checksum") ? "Monit has MD5 and SHA-1: write sha256 of a file check" : null;
 }
 
-export function systemCheck(test: readonly MonitToken[]): MonitCheck | string {
+export function systemCheck(test: MonitTokens): MonitCheck | string {
   const comparison = comparisonIn(test);
   if (comparison === null || !comparison.operator.startsWith(">")) return "use a script check";
   const { value, unit } = comparison;
@@ -151,44 +135,32 @@ export function systemCheck(test: readonly MonitToken[]): MonitCheck | string {
     if (unit !== "%") return "memory has limits of what is available";
     return { kind: "memory", parameters: { available: { critical_below: `${Math.max(0, 100 - value)}%` } } };
   }
-  const [load] = test.flatMap(({ word }, index) => {
-    const minutes = /^loadavg(?:\(?(\d+)min\)?)?$/.exec(word)?.[1] ??
-      (word === "loadavg" ? test[index + 2]?.word.replace("min", "") : null);
-    return minutes === null || minutes === undefined ? [] : [minutes];
-  });
+  const [load] = test.flatMap(({ word }, index) =>
+    /^loadavg\(?(\d+)min\)?$/.exec(word)?.[1] ??
+      (word === "loadavg" ? test[index + 2]?.word.replace("min", "") : undefined) ?? []
+  );
   if (load === undefined) return "use a script check";
   if (!has(test, "core")) return "load counts for each processor: divide the limit by their number";
-  return {
-    kind: "load",
-    parameters: { load5: {}, [`load${load}`]: { critical_above: value } },
-  };
+  return { kind: "load", parameters: { load5: {}, [`load${load}`]: { critical_above: value } } };
 }
 
 export type ExitCodes = NonNullable<written.ScriptParameters["exit_code_conditions"]>;
 
 /** Conditions of exit codes for `status != 0` and the like. */
-export function exitCodeConditions(test: readonly MonitToken[]): ExitCodes | string {
+export function exitCodeConditions(test: MonitTokens): ExitCodes | string {
   if (has(test, "changed")) return "a change of the status has no counterpart";
   const comparison = comparisonIn(test);
   if (comparison === null) return "use exit_code_conditions";
   const fails = COMPARISONS[comparison.operator];
   const codes = [0, 1, 2, 3, 4, 5, 126, 127, comparison.value];
-  return Object.fromEntries(
-    codes.map((code) => [String(code), fails(code, comparison.value) ? "critical" : "ok"]),
-  );
+  return Object.fromEntries(codes.map((code) => [code, fails(code, comparison.value) ? "critical" : "ok"]));
 }
 
 export type MonitCheck = written.CheckByKind & Pick<written.CheckSettings, "timeout">;
 
 const PROTOCOLS: Readonly<Record<string, NonNullable<written.TcpConnectParameters["protocol"]>>> = {
-  ftp: "ftp",
-  imap: "imap",
-  imaps: "imap",
-  pop: "pop3",
-  pops: "pop3",
-  smtp: "smtp",
-  smtps: "smtp",
-  ssh: "ssh",
+  ...{ ftp: "ftp", imap: "imap", imaps: "imap", pop: "pop3", pops: "pop3" },
+  ...{ smtp: "smtp", smtps: "smtp", ssh: "ssh" },
 };
 /** Kinds that need a login, which Monit does without. */
 const WITH_LOGIN: Readonly<Record<string, string>> = { mysql: "mysql_query", pgsql: "postgres_query" };
@@ -196,11 +168,7 @@ const WITH_LOGIN: Readonly<Record<string, string>> = { mysql: "mysql_query", pgs
 const SECURE: readonly string[] = ["https", "imaps", "pops", "smtps"];
 
 /** Translates `failed …`: a connection, a request or pings. */
-export function connectionCheck(
-  test: readonly MonitToken[],
-  ownHost: string,
-  item: SourceItem,
-): MonitCheck | string {
+export function connectionCheck(test: MonitTokens, ownHost: string, item: SourceItem): MonitCheck | string {
   const timeoutMs = timeIn(test, Math.max(0, test.findIndex(({ word }) => word === "timeout")));
   const timeout = has(test, "timeout") && timeoutMs !== null ? { timeout: intervalText(timeoutMs) } : {};
   const host = after(test, "host", "address") ?? ownHost;
@@ -225,46 +193,39 @@ export function connectionCheck(
     return { ...timeout, ...requestCheck(test, target, item) };
   }
   const certificate = certificateOf(test);
-  if (certificate !== null) {
+  if (certificate !== undefined) {
     return { ...timeout, kind: "tls_certificate", parameters: { host, port, ...certificate } };
   }
-  return { ...timeout, ...tcpCheck(test, { host, port, protocol, isSecure }, item) };
+  return { ...timeout, ...tcpCheck(test, { host, port, tls: isSecure || undefined, protocol }, item) };
 }
 
 /** `certificate valid > 14 days`. */
-function certificateOf(test: readonly MonitToken[]): written.HttpExpectationCertificate | null {
+function certificateOf(test: MonitTokens): written.HttpExpectationCertificate | undefined {
   const index = test.findIndex(({ word }) => word === "certificate");
   const leftMs = index < 0 ? null : timeIn(test, index);
-  return leftMs === null
-    ? null
-    : { warning_before_expiry: spanText(leftMs), critical_before_expiry: spanText(leftMs) };
+  if (leftMs === null) return undefined;
+  return { warning_before_expiry: spanText(leftMs), critical_before_expiry: spanText(leftMs) };
 }
 
 function tcpCheck(
-  test: readonly MonitToken[],
-  { host, port, protocol, isSecure }: {
-    readonly host: string;
-    readonly port: number;
-    readonly protocol: string;
-    readonly isSecure: boolean;
-  },
+  test: MonitTokens,
+  { protocol, ...server }: { host: string; port: number; tls: true | undefined; protocol: string },
   item: SourceItem,
 ): MonitCheck {
-  const tls = isSecure || undefined;
-  if (protocol === "redis") return { kind: "redis_command", parameters: { host, port, tls } };
+  if (protocol === "redis") return { kind: "redis_command", parameters: server };
   const steps = stepsOf(test, item);
-  if (steps.length > 0) return { kind: "tcp_connect", parameters: { host, port, tls, steps } };
+  if (steps.length > 0) return { kind: "tcp_connect", parameters: { ...server, steps } };
   const known = PROTOCOLS[protocol];
   if (!["", "default", "generic"].includes(protocol) && known === undefined) {
     const other = WITH_LOGIN[protocol];
     const advice = other === undefined ? "" : `: write a ${other} check`;
     item.leaveOut(`protocol ${protocol}`, `only the connection is checked${advice}`);
   }
-  return { kind: "tcp_connect", parameters: { host, port, tls, protocol: known } };
+  return { kind: "tcp_connect", parameters: { ...server, protocol: known } };
 }
 
 /** `send` and `expect`, as often as they are given. */
-function stepsOf(test: readonly MonitToken[], item: SourceItem): readonly written.TcpStep[] {
+function stepsOf(test: MonitTokens, item: SourceItem): readonly written.TcpStep[] {
   const steps: written.TcpStep[] = [];
   for (const [index, { word }] of test.entries()) {
     const text = test[index + 1]?.text;
@@ -283,8 +244,7 @@ function unescape(text: string): string {
   return text.replaceAll("\\r", "\r").replaceAll("\\n", "\n").replaceAll("\\t", "\t");
 }
 
-function requestCheck(test: readonly MonitToken[], url: string, item: SourceItem): MonitCheck {
-  const certificate = certificateOf(test);
+function requestCheck(test: MonitTokens, url: string, item: SourceItem): MonitCheck {
   const login = { username: after(test, "username"), password: after(test, "password") };
   const method = after(test, "method")?.toUpperCase();
   if (has(test, "headers", "hostheader", "checksum")) {
@@ -294,17 +254,13 @@ function requestCheck(test: readonly MonitToken[], url: string, item: SourceItem
     kind: "http_request",
     parameters: {
       request: { target: item.url(url, login), ...(method === "HEAD" && { method }) },
-      response: {
-        status_code: statusOf(test),
-        ...contentOf(test),
-        ...(certificate !== null && { certificate }),
-      },
+      response: { status_code: statusOf(test), ...contentOf(test), certificate: certificateOf(test) },
     },
   };
 }
 
 /** Without a rule, Monit accepts statuses below 400. */
-function statusOf(test: readonly MonitToken[]) {
+function statusOf(test: MonitTokens) {
   const index = test.findIndex(({ word }) => word === "status");
   const rule = index < 0 ? null : comparisonIn(test.slice(index));
   const { operator, value } = rule ?? { operator: "<", value: 400 } as const;
@@ -312,7 +268,7 @@ function statusOf(test: readonly MonitToken[]) {
 }
 
 /** `content = "pattern"`: a regular expression. */
-function contentOf(test: readonly MonitToken[]): written.HttpExpectation {
+function contentOf(test: MonitTokens): written.HttpExpectation {
   const index = test.findIndex(({ word }) => word === "content");
   const pattern = index < 0 ? undefined : test.slice(index).find(({ word }) => word === "")?.text;
   if (pattern === undefined || pattern === "") return {};
@@ -322,17 +278,19 @@ function contentOf(test: readonly MonitToken[]): written.HttpExpectation {
 }
 
 /** A word, a quoted text or a sign of a control file. */
-export interface MonitToken {
+interface MonitToken {
   readonly text: string;
   /** In small letters, which Monit does not distinguish; empty for a quoted text. */
   readonly word: string;
 }
 
+export type MonitTokens = readonly MonitToken[];
+
 /** A statement that begins with `set`, `include` or `check`. */
 export interface MonitStatement {
-  readonly tokens: readonly MonitToken[];
+  readonly tokens: MonitTokens;
   /** Of a check: its tests and settings, each from its keyword on. */
-  readonly parts: readonly (readonly MonitToken[])[];
+  readonly parts: readonly MonitTokens[];
 }
 
 const TOKEN =
@@ -346,17 +304,12 @@ export function parseMonit(file: ForeignFile): readonly MonitStatement[] {
   for (const [whole, double, single, url, operator, sign, plain] of text.matchAll(TOKEN)) {
     end += whole.length;
     const quoted = double?.replaceAll(/\\(["\\])/g, "$1") ?? single;
-    if (quoted !== undefined) tokens.push({ text: quoted, word: "" });
-    else {
-      const found = url ?? operator ?? sign ?? plain;
-      if (found !== undefined) tokens.push({ text: found, word: found.toLowerCase() });
-    }
+    const found = quoted ?? url ?? operator ?? sign ?? plain;
+    if (found === undefined) continue;
+    tokens.push({ text: found, word: quoted === undefined ? found.toLowerCase() : "" });
   }
-  if (end < text.length) {
-    const problems = [{ message: "a quote is not closed", offset: end }];
-    throw importError(file, "1 error", { text, problems });
-  }
-  return splitStatements(tokens);
+  if (end === text.length) return splitStatements(tokens);
+  throw importError(file, "1 error", { text, problems: [{ message: "a quote is not closed", offset: end }] });
 }
 
 const STATEMENTS: readonly string[] = ["set", "include", "check"];
@@ -370,7 +323,7 @@ const PARTS: readonly string[] = [
   ...["mode", "onreboot"],
 ];
 
-function splitStatements(tokens: readonly MonitToken[]): readonly MonitStatement[] {
+function splitStatements(tokens: MonitTokens): readonly MonitStatement[] {
   const statements: { tokens: MonitToken[]; parts: MonitToken[][] }[] = [];
   let part: MonitToken[] = [];
   for (const [index, token] of tokens.entries()) {
@@ -394,21 +347,20 @@ function splitStatements(tokens: readonly MonitToken[]): readonly MonitStatement
 }
 
 /** The token after one of some words; `undefined` if none of them is there. */
-export function after(tokens: readonly MonitToken[], ...words: readonly string[]): string | undefined {
+export function after(tokens: MonitTokens, ...words: readonly string[]): string | undefined {
   const index = tokens.findIndex(({ word }) => words.includes(word));
   if (index < 0) return undefined;
-  const found = tokens.slice(index + 1).find(({ word }) => !NOISE.includes(word));
-  return found?.text;
+  return tokens.slice(index + 1).find(({ word }) => !NOISE.includes(word))?.text;
 }
 
 const NOISE: readonly string[] = ["=", "==", "is", "on", "with", "using", "and", "the", "at", "("];
 
-export function has(tokens: readonly MonitToken[], ...words: readonly string[]): boolean {
+export function has(tokens: MonitTokens, ...words: readonly string[]): boolean {
   return tokens.some(({ word }) => words.includes(word));
 }
 
 /** Returns the words of a part, for the list of dropped parts. */
-export function shownTokens(tokens: readonly MonitToken[]): string {
+export function shownTokens(tokens: MonitTokens): string {
   return tokens.map(({ text, word }, index) => {
     if (word === "") return '"…"';
     return tokens[index - 1]?.word === "password" ? "(hidden)" : hideInAddress(text);
@@ -416,38 +368,27 @@ export function shownTokens(tokens: readonly MonitToken[]): string {
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = {
-  ms: 1,
-  second: 1000,
-  minute: 60_000,
-  hour: 3_600_000,
-  day: 86_400_000,
-  month: 30 * 86_400_000,
+  ...{ ms: 1, second: 1000, minute: 60_000, hour: 3_600_000 },
+  ...{ day: 86_400_000, month: 30 * 86_400_000 },
 };
 
 /** A number with a unit of time, such as `5 seconds`, anywhere after a place. */
-export function timeIn(tokens: readonly MonitToken[], from: number): number | null {
+export function timeIn(tokens: MonitTokens, from: number): number | null {
   for (let index = from; index < tokens.length - 1; index++) {
     const number = Number(tokens[index]?.text);
-    const unit = UNIT_MS[tokens[index + 1]?.word.replace(/s$/, "") ?? ""] ??
-      UNIT_MS[tokens[index + 1]?.word ?? ""];
+    const unit = UNIT_MS[tokens[index + 1]?.word.replace(/(?<!^m)s$/, "") ?? ""];
     if (Number.isFinite(number) && unit !== undefined) return number * unit;
   }
   return null;
 }
 
-/** A comparison such as `usage > 80 %`; the unit is in small letters. */
-interface MonitComparison {
-  readonly operator: keyof typeof COMPARISONS;
-  readonly value: number;
-  readonly unit: string;
-}
-
-const OPERATORS: Readonly<Record<string, MonitComparison["operator"]>> = {
+const OPERATORS: Readonly<Record<string, keyof typeof COMPARISONS>> = {
   ...{ ">": ">", gt: ">", greater: ">", ">=": ">=", "<": "<", lt: "<", less: "<", "<=": "<=" },
   ...{ "=": "==", "==": "==", eq: "==", equal: "==", "!=": "!=", ne: "!=", notequal: "!=", "<>": "!=" },
 };
 
-function comparisonIn(tokens: readonly MonitToken[]): MonitComparison | null {
+/** A comparison such as `usage > 80 %`; the unit is in small letters. */
+function comparisonIn(tokens: MonitTokens) {
   for (const [index, { word }] of tokens.entries()) {
     const operator = OPERATORS[word];
     if (operator === undefined) continue;

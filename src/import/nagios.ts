@@ -39,7 +39,7 @@ class Translation {
   /** Names of host groups by host. */
   readonly #groupsOf = new Map<string, readonly string[]>();
   readonly #commands: ReadonlyMap<string, string>;
-  readonly #notifying: NagiosNotifying;
+  readonly #notifying: ReturnType<typeof readContacts>;
   /** Names of checks by host, and by host and service. */
   readonly #checks = new Map<string, string>();
 
@@ -93,7 +93,7 @@ class Translation {
     }
     for (const [name, host] of this.#hosts) {
       for (const group of host.list("hostgroups")) {
-        this.#groups.set(group, (this.#groups.get(group) ?? new Set()).add(name));
+        this.#groups.getOrInsertComputed(group, () => new Set()).add(name);
       }
     }
     for (const [group, members] of this.#groups) {
@@ -165,18 +165,14 @@ class Translation {
       item.leaveOut(null, "its checks are passive: use a job check");
       return null;
     }
-    const target = translateCommand(command, {
-      ...{ host, service, item },
-      commands: this.#commands,
-      macros: this.#file.macros,
-    });
+    const { macros } = this.#file;
+    const target = translateCommand(command, { host, service, item, commands: this.#commands, macros });
     if ("reason" in target) {
       item.leaveOut(null, target.reason);
       return null;
     }
     for (const [key, reason] of Object.entries(LEFT_OUT_DIRECTIVES)) {
-      const value = directives.get(key);
-      if (value !== undefined && value !== "0") item.leaveOut(key, reason);
+      if (!["", "0"].includes(object.text(key))) item.leaveOut(key, reason);
     }
     const options = object.list("notification_options");
     if (lacksEvents(options, service === null ? HOST_EVENTS : SERVICE_EVENTS)) {
@@ -188,17 +184,16 @@ class Translation {
     return {
       ...(tags.length > 0 && { tags: [...new Set(tags)] }),
       ...this.#timing(get),
-      ...this.#notifying.settingsOf(get, { item: item.label, interval: (value) => this.#interval(value) }),
+      ...this.#notifying.settingsOf(get, item, (value) => this.#interval(value)),
       timeout: intervalText(1000 * (timeoutSeconds > 0 ? timeoutSeconds : 60)),
       ...target,
     };
   }
 
   #timing(get: (key: string) => string | undefined): written.CheckSettings {
-    const [regular, retry] = [
-      this.#interval(get("check_interval") ?? get("normal_check_interval")) ?? this.#interval("5"),
-      this.#interval(get("retry_interval") ?? get("retry_check_interval")),
-    ];
+    const interval = this.#interval(get("check_interval") ?? get("normal_check_interval"));
+    const regular = interval ?? this.#interval("5");
+    const retry = this.#interval(get("retry_interval") ?? get("retry_check_interval"));
     const attempts = Math.max(1, Math.trunc(Number(get("max_check_attempts") ?? 3)) || 1);
     return {
       // Nagios recovers after one good result.
@@ -234,7 +229,7 @@ class Translation {
   }
 
   #depend(key: string, masters: readonly (string | undefined)[]): void {
-    const known = masters.filter((master) => master !== undefined && master !== key) as string[];
+    const known = masters.flatMap((master) => master === undefined || master === key ? [] : [master]);
     const earlier = this.#draft.checks.get(key)?.depends_on ?? [];
     if (known.length > 0) this.#draft.changeCheck(key, { depends_on: [...new Set([...earlier, ...known])] });
   }
@@ -253,8 +248,6 @@ const INHERITED: readonly string[] = [
 
 type Directive = (key: string) => string | undefined;
 
-type NagiosNotifying = ReturnType<typeof readContacts>;
-
 /** Creates a channel of each contact, and one of each separate address. */
 function readContacts(objects: readonly NagiosObject[], draft: ConfigDraft) {
   const channels = new Map<string, string>();
@@ -265,32 +258,25 @@ function readContacts(objects: readonly NagiosObject[], draft: ConfigDraft) {
     const name = directives.get("contact_name");
     if (type !== "contact" || name === undefined) continue;
     const email = directives.get("email");
-    if (email === undefined) {
-      draft.leaveOut(`contact "${name}"`, null, "it has no email; write a webhook or command channel");
-    } else {
-      const channel = {
-        ...emailChannel(
-          { host: "127.0.0.1", port: 25, sender: "monitor@localhost", receivers: listOf(email) },
-          new SourceItem(draft, `contact "${name}"`, name),
-        ),
-        ...hoursOf(directives, { name, periods, draft }),
-      };
+    const item = new SourceItem(draft, `contact "${name}"`, name);
+    if (email === undefined) item.leaveOut(null, "it has no email; write a webhook or command channel");
+    else {
+      const access = { host: "127.0.0.1", port: 25, sender: "monitor@localhost", receivers: listOf(email) };
+      const channel = { ...emailChannel(access, item), ...hoursOf(directives, { item, periods }) };
       channels.set(name, draft.addChannel(name, channel));
-      listFilters(directives, name, draft);
+      listFilters(directives, item);
     }
     const command = directives.get("service_notification_commands") ?? "";
     if (command !== "" && !/mail/i.test(command)) {
-      draft.leaveOut(`contact "${name}"`, "service_notification_commands", "write a command channel");
+      item.leaveOut("service_notification_commands", "write a command channel");
     }
   }
   const groups = contactGroups(objects);
   return {
     settingsOf: (
       get: Directive,
-      { item, interval }: {
-        readonly item: string;
-        interval(value: string | undefined): string | undefined;
-      },
+      item: SourceItem,
+      interval: (value: string | undefined) => string | undefined,
     ): written.Defaults => {
       const names = [
         ...listOf(get("contacts")),
@@ -300,7 +286,7 @@ function readContacts(objects: readonly NagiosObject[], draft: ConfigDraft) {
       return {
         reminders: isSilent ? undefined : interval(get("notification_interval")),
         notifications: isSilent ? [] : [...new Set(names.flatMap((name) => channels.get(name) ?? []))],
-        ...windowsOf(get, { item, periods, draft }),
+        ...windowsOf(get, item, periods),
       };
     },
   };
@@ -311,7 +297,7 @@ const HOST_EVENTS = ["d", "u", "r"];
 const SERVICE_EVENTS = ["w", "u", "c", "r"];
 const FILTER_BY_HAND = "write conditions and events of a channel by hand";
 
-function listFilters(directives: ReadonlyMap<string, string>, name: string, draft: ConfigDraft): void {
+function listFilters(directives: ReadonlyMap<string, string>, item: SourceItem): void {
   for (const [type, events] of [["service", SERVICE_EVENTS], ["host", HOST_EVENTS]] as const) {
     const options = listOf(directives.get(`${type}_notification_options`));
     const isOff = directives.get(`${type}_notifications_enabled`) === "0";
@@ -319,7 +305,7 @@ function listFilters(directives: ReadonlyMap<string, string>, name: string, draf
     const setting = isOff
       ? `${type}_notifications_enabled 0`
       : `${type}_notification_options ${options.join(",")}`;
-    draft.leaveOut(`contact "${name}"`, setting, FILTER_BY_HAND);
+    item.leaveOut(setting, FILTER_BY_HAND);
   }
 }
 
@@ -331,17 +317,12 @@ function lacksEvents(options: readonly string[], events: readonly string[]): boo
 
 function contactGroups(objects: readonly NagiosObject[]): ReadonlyMap<string, readonly string[]> {
   const groups = new Map<string, string[]>();
-  const add = (group: string, contacts: readonly string[]) => {
-    groups.set(group, [...groups.get(group) ?? [], ...contacts]);
-  };
-  for (const { type, directives } of objects) {
-    if (type === "contactgroup") {
-      add(directives.get("contactgroup_name") ?? "", listOf(directives.get("members")));
-    }
-    if (type !== "contact") continue;
-    for (const group of listOf(directives.get("contactgroups"))) {
-      add(group, [directives.get("contact_name") ?? ""]);
-    }
+  for (const object of objects) {
+    const { type } = object;
+    const names = type === "contact" ? object.list("contactgroups") : [object.text("contactgroup_name")];
+    const contacts = type === "contact" ? [object.text("contact_name")] : object.list("members");
+    if (type !== "contact" && type !== "contactgroup") continue;
+    for (const name of names) groups.getOrInsertComputed(name, () => []).push(...contacts);
   }
   return groups;
 }
@@ -354,6 +335,8 @@ function isAlways(name: string | undefined, periods: Periods): boolean {
     (period !== undefined && weeklyWindows(period, gapsOf)?.length === 0);
 }
 
+const ONLY_WEEKLY = "only weekly times have a counterpart";
+
 function undefinedReason(name = "", periods: Periods): string | null {
   return periods.has(name) ? null : `the time period "${name}" is not defined`;
 }
@@ -361,7 +344,7 @@ function undefinedReason(name = "", periods: Periods): string | null {
 /** The hours of a contact's channel. Nagios has one time period for hosts and one for services. */
 function hoursOf(
   directives: ReadonlyMap<string, string>,
-  { name, periods, draft }: { readonly name: string; readonly periods: Periods; readonly draft: ConfigDraft },
+  { item, periods }: { readonly item: SourceItem; readonly periods: Periods },
 ): Pick<written.ChannelObject, "hours"> {
   const keys = ["service_notification_period", "host_notification_period"];
   const limited = keys.filter((key) => !isAlways(directives.get(key), periods));
@@ -372,35 +355,24 @@ function hoursOf(
   const isSame = limited.length === keys.length && new Set(keys.map((key) => directives.get(key))).size === 1;
   if (isSame && windows !== null && windows.length > 0) return { hours: windows };
   for (const key of limited) {
-    const reason = isSame
-      ? "only weekly times have a counterpart"
-      : "hosts and services differ: write hours by hand";
-    draft.leaveOut(`contact "${name}"`, key, undefinedReason(directives.get(key), periods) ?? reason);
+    const reason = isSame ? ONLY_WEEKLY : "hosts and services differ: write hours by hand";
+    item.leaveOut(key, undefinedReason(directives.get(key), periods) ?? reason);
   }
   return {};
 }
 
-function windowsOf(
-  get: Directive,
-  { item, periods, draft }: {
-    readonly item: string;
-    readonly periods: Periods;
-    readonly draft: ConfigDraft;
-  },
-): written.Defaults {
+function windowsOf(get: Directive, item: SourceItem, periods: Periods): written.Defaults {
   const checked = get("check_period");
   if (!isAlways(checked, periods)) {
-    draft.leaveOut(item, "check_period", undefinedReason(checked, periods) ?? "write a cron schedule");
+    item.leaveOut("check_period", undefinedReason(checked, periods) ?? "write a cron schedule");
   }
   const name = get("notification_period");
   if (isAlways(name, periods)) return {};
   const period = periods.get(name ?? "");
   const windows = period === undefined ? null : weeklyWindows(period, gapsOf);
-  if (windows === null) {
-    const reason = undefinedReason(name, periods) ?? "only weekly times have a counterpart";
-    draft.leaveOut(item, "notification_period", reason);
-  }
-  return windows === null ? {} : { maintenance_windows: windows };
+  if (windows !== null) return { maintenance_windows: windows };
+  item.leaveOut("notification_period", undefinedReason(name, periods) ?? ONLY_WEEKLY);
+  return {};
 }
 
 const DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
@@ -436,10 +408,8 @@ function readRanges(text: string): readonly Range[] | null {
   const ranges: Range[] = [];
   for (const range of text.split(",").map((part) => part.trim()).filter((part) => part !== "")) {
     const [, ...numbers] = /^(\d{1,2}):(\d{2})\s*-\s*(\d{1,2}):(\d{2})$/.exec(range) ?? [];
-    const [fromHour, fromMinute, toHour, toMinute] = numbers.map(Number);
-    if (
-      fromHour === undefined || fromMinute === undefined || toHour === undefined || toMinute === undefined
-    ) return null;
+    if (numbers.length === 0) return null;
+    const [fromHour = 0, fromMinute = 0, toHour = 0, toMinute = 0] = numbers.map(Number);
     ranges.push([fromHour * 60 + fromMinute, toHour * 60 + toMinute]);
   }
   return ranges.sort(([one], [other]) => one - other);

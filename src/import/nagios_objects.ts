@@ -4,13 +4,7 @@ import { isCredentialName } from "../config/credentials.ts";
 import type * as written from "../domain/generated/written_config.ts";
 
 export class NagiosObject {
-  readonly type: string;
-  readonly directives: ReadonlyMap<string, string>;
-
-  constructor(type: string, directives: ReadonlyMap<string, string>) {
-    this.type = type;
-    this.directives = directives;
-  }
+  constructor(readonly type: string, readonly directives: ReadonlyMap<string, string>) {}
 
   /** Returns a directive; empty without it. */
   text(name: string): string {
@@ -23,13 +17,9 @@ export class NagiosObject {
 }
 
 /** Everything in object files, `resource.cfg` and `nagios.cfg`. */
-export interface NagiosFile {
+export interface NagiosFile extends Pick<Contents, "macros" | "settings"> {
   /** Without templates; each with its inherited directives. */
   readonly objects: readonly NagiosObject[];
-  /** Values of `$USERn$`, by the name without dollars. */
-  readonly macros: ReadonlyMap<string, string>;
-  /** `key=value` of the main config; of repeated keys the last. */
-  readonly settings: ReadonlyMap<string, string>;
   /** Files that are named but could not be read. */
   readonly unread: readonly { readonly item: string; readonly reason: string }[];
 }
@@ -56,25 +46,25 @@ export async function parseNagios(main: ForeignFile, included: IncludedFiles): P
 
 interface Contents {
   readonly objects: NagiosObject[];
+  /** Values of `$USERn$`, by the name without dollars. */
   readonly macros: Map<string, string>;
+  /** `key=value` of the main config; of repeated keys the last. */
   readonly settings: Map<string, string>;
   readonly includes: { readonly name: string; readonly value: string; readonly from: ForeignFile }[];
 }
 
 function readFile(file: ForeignFile, contents: Contents): void {
   const text = decodeText(file).replaceAll("${", () => "$${");
-  let open:
-    | { readonly type: string; readonly directives: Map<string, string>; readonly offset: number }
-    | null = null;
+  const malformed = (message: string, offset: number): Error =>
+    importError(file, "1 error", { text, problems: [{ message, offset }] });
+  let open: { type: string; directives: Map<string, string>; offset: number } | null = null;
   for (const { line, offset } of logicalLines(text)) {
     const [, type, rest = ""] = /^define\s+([a-z_]+)\s*\{?(.*)$/.exec(line) ?? [];
     if (type !== undefined) {
-      if (open !== null) {
-        throw malformed(file, text, { message: `define ${open.type} is not closed`, offset: open.offset });
-      }
+      if (open !== null) throw malformed(`define ${open.type} is not closed`, open.offset);
       open = { type, directives: new Map(), offset };
       if (rest.trim() === "" || rest.trim() === "{") continue;
-      throw malformed(file, text, { message: "expected a newline after {", offset });
+      throw malformed("expected a newline after {", offset);
     }
     if (open === null) readSetting(line, file, contents);
     else if (line === "}") {
@@ -85,17 +75,7 @@ function readFile(file: ForeignFile, contents: Contents): void {
       open.directives.set(name, value);
     }
   }
-  if (open !== null) {
-    throw malformed(file, text, { message: `define ${open.type} is not closed`, offset: open.offset });
-  }
-}
-
-function malformed(
-  file: ForeignFile,
-  text: string,
-  problem: { readonly message: string; readonly offset: number },
-): Error {
-  return importError(file, "1 error", { text, problems: [problem] });
+  if (open !== null) throw malformed(`define ${open.type} is not closed`, open.offset);
 }
 
 /** Lines without comments and blanks at their ends; a backslash at the end joins the next line. */
@@ -178,9 +158,8 @@ export function listOf(value: string | undefined): readonly string[] {
 
 type NagiosCheck = written.CheckByKind | { readonly reason: string };
 
-interface CommandContext {
+interface CommandContext extends Pick<NagiosFile, "macros"> {
   readonly commands: ReadonlyMap<string, string>;
-  readonly macros: ReadonlyMap<string, string>;
   readonly host: NagiosObject;
   readonly service: NagiosObject | null;
   readonly item: SourceItem;
@@ -250,22 +229,19 @@ function valueOf(macro: string, { macros, host, service, item }: CommandContext)
     return value === undefined || !isCredentialName(custom) ? value : item.secret(value, custom);
   }
   if (macro === "USER1") return macros.get(macro) ?? PLUGIN_DIRECTORY;
+  const shown = `$${macro}$`;
   if (/^USER\d+$/.test(macro)) {
-    return item.draft.secret(
-      macros.get(macro) ?? `$${macro}$`,
-      `nagios ${macro}`,
-      `$${macro}$ in resource.cfg`,
-    );
+    return item.draft.secret(macros.get(macro) ?? shown, `nagios ${macro}`, `${shown} in resource.cfg`);
   }
   const hostName = host.directives.get("host_name");
+  const description = service?.directives.get("service_description");
   const values: Readonly<Record<string, string | undefined>> = {
     HOSTADDRESS: host.directives.get("address") ?? hostName,
     HOSTALIAS: host.directives.get("alias") ?? hostName,
     HOSTDISPLAYNAME: host.directives.get("display_name") ?? hostName,
     HOSTNAME: hostName,
-    SERVICEDESC: service?.directives.get("service_description"),
-    SERVICEDISPLAYNAME: service?.directives.get("display_name") ??
-      service?.directives.get("service_description"),
+    SERVICEDESC: description,
+    SERVICEDISPLAYNAME: service?.directives.get("display_name") ?? description,
   };
   return values[macro];
 }
@@ -297,9 +273,9 @@ export function splitWords(line: string): readonly string[] | null {
 
 /** Plugins with an equivalent kind. A plugin with any unknown option stays a command. */
 const NATIVE: Readonly<Record<string, (args: readonly string[]) => NagiosCheck | null>> = {
-  check_fping: (args) => pingCheck(args, { count: "-n" }),
-  check_icmp: (args) => pingCheck(args, { count: "-n" }),
-  check_ping: (args) => pingCheck(args, { count: "-p" }),
+  check_fping: (args) => pingCheck(args, "-n"),
+  check_icmp: (args) => pingCheck(args, "-n"),
+  check_ping: (args) => pingCheck(args, "-p"),
   check_tcp: tcpCheck,
 };
 
@@ -314,21 +290,15 @@ function readOptions(args: readonly string[], names: readonly string[]): Readonl
   return options;
 }
 
-function pingCheck(args: readonly string[], { count }: { readonly count: string }): NagiosCheck | null {
+function pingCheck(args: readonly string[], count: "-n" | "-p"): NagiosCheck | null {
   const options = readOptions(args, ["-H", "-w", "-c", count]);
   const host = options?.get("-H");
   const [warning, critical] = [pingLimits(options?.get("-w")), pingLimits(options?.get("-c"))];
   if (host === undefined || warning === null || critical === null) return null;
   const number = Number(options?.get(count) ?? 5);
-  return {
-    kind: "ping",
-    parameters: {
-      host,
-      ...(number !== 5 && { count: number }),
-      loss: { warning_above: warning.loss, critical_above: critical.loss },
-      round_trip: { warning_above: warning.roundTrip, critical_above: critical.roundTrip },
-    },
-  };
+  const loss = { warning_above: warning.loss, critical_above: critical.loss };
+  const round_trip = { warning_above: warning.roundTrip, critical_above: critical.roundTrip };
+  return { kind: "ping", parameters: { host, ...(number !== 5 && { count: number }), loss, round_trip } };
 }
 
 /** `100.0,20%`: milliseconds and a share. */
@@ -341,8 +311,5 @@ function tcpCheck(args: readonly string[]): NagiosCheck | null {
   const options = readOptions(args, ["-H", "-p", "-e"]);
   const [host, port, expect] = ["-H", "-p", "-e"].map((name) => options?.get(name));
   if (host === undefined || !/^\d+$/.test(port ?? "")) return null;
-  return {
-    kind: "tcp_connect",
-    parameters: { host, port: Number(port), ...(expect !== undefined && { expect }) },
-  };
+  return { kind: "tcp_connect", parameters: { host, port: Number(port), expect } };
 }

@@ -23,7 +23,7 @@ type Matcher = (labels: Labels) => boolean;
 /** What the route of an alert leads to. */
 export interface Routed {
   readonly channels: readonly string[];
-  readonly reminders: string | undefined;
+  readonly reminders: string;
 }
 
 /** Returns the routes of alerts by their labels. */
@@ -31,22 +31,19 @@ export async function readAlertmanager(
   config: Foreign,
   draft: ConfigDraft,
 ): Promise<(labels: Labels) => Routed> {
-  for (const [key, reason] of Object.entries(OWN_KEYS)) {
-    if (config.has(key)) draft.leaveOut("alertmanager.yml", key, reason);
-  }
+  new SourceItem(draft, "alertmanager.yml", "").leaveOutSet(config, OWN_KEYS);
   const global = config.object("global");
   const channels = new Map(
     config.objects("receivers").map((receiver) =>
       [receiver.text("name") ?? "", channelsOf(receiver, global, draft)] as const
     ),
   );
-  const root = await readRoute(config.object("route"), draft, null);
+  const root = await readRoute(config.object("route"), new SourceItem(draft, "route", ""), null);
   return (labels) => {
     const routes = leavesOf(root, labels);
-    const reminders = routes.flatMap(({ repeatMs }) => repeatMs ?? []);
     return {
       channels: [...new Set(routes.flatMap(({ receiver }) => channels.get(receiver) ?? []))],
-      reminders: reminders.length === 0 ? undefined : intervalText(Math.min(...reminders)),
+      reminders: intervalText(Math.min(...routes.map(({ repeatMs }) => repeatMs))),
     };
   };
 }
@@ -58,22 +55,24 @@ const OWN_KEYS: Readonly<Record<string, string>> = {
   time_intervals: "write hours in the channel",
 };
 
+const ROUTE_KEYS: Readonly<Record<string, string>> = {
+  mute_time_intervals: "write hours in the channel",
+  active_time_intervals: "write hours in the channel",
+  group_by: "write group in the channel",
+  group_wait: "write group in the channel",
+};
+
 interface Route {
   readonly receiver: string;
-  readonly repeatMs: number | null;
+  readonly repeatMs: number;
   readonly continues: boolean;
   readonly matches: Matcher;
   readonly routes: readonly Route[];
 }
 
 /** A route has the settings of the one around it that it does not set. */
-async function readRoute(route: Foreign, draft: ConfigDraft, outer: Route | null): Promise<Route> {
-  for (const key of ["mute_time_intervals", "active_time_intervals"]) {
-    if (route.has(key)) draft.leaveOut("route", key, "write hours in the channel");
-  }
-  for (const key of ["group_by", "group_wait"]) {
-    if (route.has(key)) draft.leaveOut("route", key, "write group in the channel");
-  }
+async function readRoute(route: Foreign, item: SourceItem, outer: Route | null): Promise<Route> {
+  item.leaveOutSet(route, ROUTE_KEYS);
   const matchers = [
     ...Object.entries(route.object("match").toTexts()).map(([name, value]) => `${name}="${value}"`),
     ...Object.entries(route.object("match_re").toTexts()).map(([name, value]) => `${name}=~"${value}"`),
@@ -85,11 +84,11 @@ async function readRoute(route: Foreign, draft: ConfigDraft, outer: Route | null
     repeatMs: parsePrometheusDuration(route.text("repeat_interval") ?? "") ?? outer?.repeatMs ??
       4 * 3_600_000,
     continues: route.boolean("continue") === true,
-    matches: await readMatchers(matchers, (text) => draft.leaveOut("route", text, NO_MATCHER)),
+    matches: await readMatchers(matchers, (text) => item.leaveOut(text, "not a matcher")),
     routes: [],
   };
   const routes: Route[] = [];
-  for (const inner of route.objects("routes")) routes.push(await readRoute(inner, draft, own));
+  for (const inner of route.objects("routes")) routes.push(await readRoute(inner, item, own));
   return { ...own, routes };
 }
 
@@ -104,8 +103,6 @@ function leavesOf(route: Route, labels: Labels): readonly Route[] {
   return found.length === 0 ? [route] : found;
 }
 
-const NO_MATCHER = "not a matcher";
-
 /** Splits `{a="b", c!="d"}`. */
 function splitMatchers(text: string): readonly string[] {
   return [...text.replace(/^\s*\{|\}\s*$/g, "").matchAll(/(?:"(?:[^"\\]|\\.)*"|[^,"])+/g)].map(([one]) =>
@@ -117,10 +114,7 @@ function splitMatchers(text: string): readonly string[] {
 const PATTERN_LENGTH_MAX = 1000;
 
 /** Reads matchers such as `job=~"web|shop"`, of which all have to match; a malformed one is reported, and never matches. */
-async function readMatchers(
-  texts: readonly string[],
-  report: (text: string) => void,
-): Promise<Matcher> {
+async function readMatchers(texts: readonly string[], report: (text: string) => void): Promise<Matcher> {
   const matchers = await Promise.all(
     texts.filter((text) => text !== "").map(async (text): Promise<Matcher> => {
       const [, name = "", operator = "", quoted = ""] = /^"?([\w.-]+)"?\s*(=~|!~|!=|=)\s*(.*)$/s.exec(text) ??
@@ -155,27 +149,19 @@ function channelsOf(receiver: Foreign, global: Foreign, draft: ConfigDraft): rea
     const type = key.slice(0, -"_configs".length);
     return receiver.objects(key).flatMap((settings) => {
       const item = new SourceItem(draft, `receiver "${name}", ${type}`, `${name} ${type}`);
-      const make = CHANNELS[type];
-      const channel = make?.(withGlobal(settings, global, GLOBAL_KEYS[type] ?? {}), item);
+      const channel = CHANNELS[type]?.(withGlobal(settings, global, GLOBAL_KEYS[type] ?? {}), item);
       if (channel === undefined) {
-        item.leaveOut(
-          null,
-          make === undefined ? NO_COUNTERPART : "a required key is missing, or is in a file",
-        );
+        item.leaveOut(null, type in CHANNELS ? "a required key is missing, or is in a file" : NO_COUNTERPART);
         return [];
       }
       const isSilent = settings.boolean("send_resolved") === false;
-      return [
-        draft.addChannel(
-          name,
-          isSilent ? { ...channel, events: ["problem", "change", "reminder"] } : channel,
-        ),
-      ];
+      return draft.addChannel(name, { ...channel, ...(isSilent && { events: WITHOUT_RECOVERY }) });
     });
   });
 }
 
 const NO_COUNTERPART = "no channel for this receiver; use a webhook or command channel";
+const WITHOUT_RECOVERY = ["problem", "change", "reminder"] as const;
 
 /** Keys of receivers, by the keys of `global` that are used if they are not set. */
 const GLOBAL_KEYS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -205,12 +191,7 @@ const CHANNELS: Readonly<Record<string, MakeChannel>> = {
   telegram: channelOf("telegram", "bot_token", "chat_id"),
   pagerduty: (settings, item) =>
     channelOf("pagerduty", settings.has("routing_key") ? "routing_key" : "service_key")(settings, item),
-  opsgenie: (settings, item) => {
-    const key = settings.text("api_key");
-    return key === undefined
-      ? undefined
-      : { kind: "opsgenie", parameters: { api_key: item.secret(key, "api key") } };
-  },
+  opsgenie: channelOf("opsgenie", "api_key"),
   webhook: (settings, item) => {
     const url = settings.text("url");
     if (url === undefined) return undefined;
@@ -226,8 +207,7 @@ function emailOf(settings: Foreign, item: SourceItem): written.ChannelObject | u
   if (host === null || sender === undefined || receivers.length === 0) return undefined;
   return emailChannel({
     ...{ host: host.host, port: host.port ?? 25, sender, receivers },
-    username: settings.text("auth_username"),
-    password: settings.text("auth_password"),
+    ...{ username: settings.text("auth_username"), password: settings.text("auth_password") },
   }, item);
 }
 
@@ -250,6 +230,7 @@ export async function readRules(file: Foreign, draft: ConfigDraft): Promise<read
     const name = rule.text("alert");
     if (name === undefined) continue;
     const leaveOut = (reason: string): void => draft.leaveOut(`rule "${name}"`, null, reason);
+    const report = (text: string): void => leaveOut(`"${text}" is no matcher`);
     const condition = readExpression(rule.text("expr") ?? "");
     if (condition === null) {
       leaveOut("its expression has no counterpart");
@@ -261,17 +242,10 @@ export async function readRules(file: Foreign, draft: ConfigDraft): Promise<read
       forMs: parsePrometheusDuration(rule.text("for") ?? "0s") ?? 0,
       labels: { ...rule.object("labels").toTexts(), alertname: name },
       annotations: rule.object("annotations"),
-      selects: await readMatchers(
-        splitMatchers(condition.selector),
-        (text) => leaveOut(`"${text}" is no matcher`),
-      ),
+      selects: await readMatchers(splitMatchers(condition.selector), report),
     });
   }
   return rules;
-}
-
-interface Condition extends Pick<AlertRule, "about" | "limitMs"> {
-  readonly selector: string;
 }
 
 const SELECTOR = String.raw`\s*(?<selector>\{[^{}]*\})?\s*`;
@@ -287,15 +261,11 @@ const EXPRESSIONS: readonly (readonly [about: AlertRule["about"], unitMs: number
         `(?:/(?<divisor>[\\d.\\s*/()]+))?<=?${NUMBERS}$`,
     ),
   ],
-  [
-    "duration",
-    1000,
-    new RegExp(`^probe_(?:http_)?duration_seconds${SELECTOR}>=?${NUMBERS}$`),
-  ],
+  ["duration", 1000, new RegExp(`^probe_(?:http_)?duration_seconds${SELECTOR}>=?${NUMBERS}$`)],
 ];
 
-function readExpression(written: string): Condition | null {
-  const text = written.replaceAll(/\s+/g, " ").trim().replace(
+function readExpression(expression: string) {
+  const text = expression.replaceAll(/\s+/g, " ").trim().replace(
     /^\((.*)\)$/,
     (whole, inner: string) => /^[^()]*(?:\([^()]*\)[^()]*)*$/.test(inner) ? inner.trim() : whole,
   );
@@ -325,7 +295,7 @@ function product(text: string): number | null {
 export interface ProbeLimits {
   readonly duration: Readonly<Partial<Record<Level, string>>>;
   readonly expiry: Readonly<Partial<Record<Level, string>>>;
-  readonly isWarning: boolean;
+  readonly isWarning: true | undefined;
 }
 
 type Level = "warning" | "critical";
@@ -340,7 +310,7 @@ export function limitsOf(rules: readonly AlertRule[]): ProbeLimits {
   return {
     duration: of("duration"),
     expiry: of("expiry"),
-    isWarning: failing.length > 0 && failing.every((rule) => levelOf(rule) === "warning"),
+    isWarning: failing.length > 0 && failing.every((rule) => levelOf(rule) === "warning") || undefined,
   };
 }
 
@@ -352,17 +322,15 @@ function limitText(limitMs: number): string {
   return limitMs % 1000 === 0 ? spanText(limitMs) : `${Math.round(limitMs)} ms`;
 }
 
-interface AlertOptions {
-  readonly labels: Labels;
-  readonly intervalMs: number;
-  readonly item: SourceItem;
-  route(labels: Labels): Routed;
-}
-
 /** Returns the settings of a check by the rules that select it, and the channels that their alerts are routed to. */
 export function alertSettings(
   rules: readonly AlertRule[],
-  { labels, intervalMs, item, route }: AlertOptions,
+  { labels, intervalMs, item, route }: {
+    readonly labels: Labels;
+    readonly intervalMs: number;
+    readonly item: SourceItem;
+    route(labels: Labels): Routed;
+  },
 ): written.CheckSettings {
   const routed = rules.map((rule) => route({ ...labels, ...rule.labels }));
   const failing = rules.filter(({ about }) => about === "success");
@@ -372,12 +340,11 @@ export function alertSettings(
     item.leaveOut("for", "a check has one threshold: the lowest was used; write after in a channel");
   }
   const [annotations] = [...failing, ...rules].map((rule) => rule.annotations);
-  const [reminders] = routed.flatMap((one) => one.reminders ?? []);
   return {
     description: plainText(annotations?.text("description") ?? annotations?.text("summary")),
     runbook: plainText(annotations?.text("runbook_url") ?? annotations?.text("runbook")),
     ...(thresholds.length > 0 && { threshold: Math.min(...thresholds) }),
-    reminders,
+    reminders: routed[0]?.reminders,
     notifications: channelsOfRules(rules, routed),
   };
 }

@@ -1,4 +1,6 @@
 import { counted } from "../shared/text.ts";
+import { canonicalAddress } from "../shared/ip_address.ts";
+import { asWord } from "./foreign_text.ts";
 import type * as written from "../domain/generated/written_config.ts";
 
 const UNITS: readonly (readonly [name: string, lengthMs: number])[] = [
@@ -57,6 +59,35 @@ export function parseHostAndPort(text: string): HostAndPort | null {
   }
   const [, address, name = "", port] = match;
   return { host: address ?? name, port: port === undefined ? undefined : Number(port) };
+}
+
+/** The same; `null` also without a port. */
+export function parseServer(text: string): { readonly host: string; readonly port: number } | null {
+  const { host = "", port } = parseHostAndPort(text) ?? {};
+  return port === undefined ? null : { host, port };
+}
+
+/** The server of a DNS lookup, an IP address with or without a port; `undefined` for anything else. */
+export function dnsServerIn(text: string, usualPort?: number): string | undefined {
+  const { host = "", port = usualPort } = parseHostAndPort(text) ?? {};
+  if (canonicalAddress(host) === null) return undefined;
+  if (port === undefined) return host;
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** A lookup of a name, with or without the dot at its end. The validation of the draft removes one of another type. */
+export function dnsLookup(
+  name: string,
+  { type = "A", server, contains = [], as_warning }: {
+    readonly type?: string | undefined;
+    readonly server: string | undefined;
+    readonly contains?: readonly string[];
+    readonly as_warning?: true | undefined;
+  },
+): written.CheckByKind {
+  const found = contains.length > 0 ? contains : undefined;
+  const what = { name: name.replace(/\.$/, ""), type: asWord<"A">(type.toUpperCase()), server };
+  return { kind: "dns_lookup", parameters: { ...what, contains: found, as_warning } };
 }
 
 /** Escapes a text for a regular expression (RE2). */

@@ -2,17 +2,16 @@ import type * as written from "../domain/generated/written_config.ts";
 import {
   addressesIn,
   channelOf,
+  chatOf,
   type ConfigDraft,
   emailChannel,
   type Importer,
   type MakeChannel,
-  ntfyChannel,
   SourceItem,
   webhook,
 } from "./config_draft.ts";
 import {
   asList,
-  asText,
   asTexts,
   asWord,
   escapePlaceholders,
@@ -24,7 +23,14 @@ import {
 import { parseJson as parseJsonText } from "../shared/json_values.ts";
 import { messageOf } from "../shared/describe_error.ts";
 import { oneLine } from "../shared/text.ts";
-import { intervalText, JSON_COMPARISONS, standardJsonPath, statusesThat } from "./span_text.ts";
+import {
+  dnsLookup,
+  dnsServerIn,
+  intervalText,
+  JSON_COMPARISONS,
+  standardJsonPath,
+  statusesThat,
+} from "./span_text.ts";
 import {
   databaseUrl,
   MYSQL_URL,
@@ -33,7 +39,6 @@ import {
   sqlParametersOf,
   type SqlUrl,
 } from "../shared/database_url.ts";
-import { canonicalAddress } from "../shared/ip_address.ts";
 
 /** Imports a backup of Uptime Kuma 1, or the SQLite database of 1 and 2. */
 export const uptimeKumaImporter: Importer = {
@@ -70,11 +75,10 @@ function readChannels(notifications: readonly Foreign[], draft: ConfigDraft): Co
     // The settings are JSON within a text.
     const settings = Foreign.of(parseJsonText(notification.text("config") ?? "{}", {}));
     const type = settings.text("type") ?? "";
-    const make = CHANNELS[type];
-    const channel = make?.(settings, item);
+    const unknown = `no channel for "${type}"; use a webhook or command channel`;
+    const channel = CHANNELS[type]?.(settings, item);
     if (channel !== undefined) channels.set(notification.text("id") ?? "", draft.addChannel(name, channel));
-    else if (make !== undefined) item.leaveOut(null, "a required setting is missing");
-    else item.leaveOut(null, `no channel for "${type}"; use a webhook or command channel`);
+    else item.leaveOut(null, type in CHANNELS ? "a required setting is missing" : unknown);
   }
   return channels;
 }
@@ -112,23 +116,20 @@ function translateMonitor(monitor: KumaMonitor, { channels, draft }: Context): s
     item.leaveOut(null, target);
     return null;
   }
-  const proxy = fields.get("proxy_id");
-  if (proxy !== undefined && proxy !== null) item.leaveOut("proxy", "set HTTP_PROXY or HTTPS_PROXY");
-  if (fields.text("description") !== undefined) item.leaveOut("description", "write it as a comment");
-  const timeoutSeconds = fields.number("timeout");
+  item.leaveOutSet(fields, KUMA_KEYS);
+  const timeoutSeconds = type === PUSH || type === GROUP ? 0 : fields.number("timeout") ?? 0;
   return draft.addCheck(name, {
     ...(monitor.tags.length > 0 && { tags: monitor.tags }),
     ...(fields.boolean("active") === false && { active: false }),
     ...(fields.boolean("upside_down") === true && { invert: true }),
     ...timingOf(fields, type),
-    ...(timeoutSeconds !== undefined && timeoutSeconds > 0 && type !== PUSH && type !== GROUP && {
-      timeout: intervalText(timeoutSeconds * 1000),
-    }),
+    ...(timeoutSeconds > 0 && { timeout: intervalText(timeoutSeconds * 1000) }),
     notifications: monitor.notificationIds.flatMap((id) => channels.get(id) ?? []),
     ...target,
   });
 }
 
+const KUMA_KEYS = { proxy_id: "set HTTP_PROXY or HTTPS_PROXY", description: "write it as a comment" };
 const GROUP = "group";
 const PUSH = "push";
 
@@ -136,19 +137,17 @@ function timingOf(fields: Foreign, type: string): written.CheckSettings {
   const number = (key: string) => fields.number(key) ?? 0;
   const [intervalSeconds, retrySeconds] = [number("interval") || 60, number("retry_interval")];
   const repeats = number("resend_interval");
+  const isFaster = retrySeconds > 0 && retrySeconds !== intervalSeconds;
+  const schedule = {
+    regular_interval: intervalText(intervalSeconds * 1000),
+    ...(isFaster && { attentive_interval: intervalText(retrySeconds * 1000) }),
+  };
   return {
     // A retry is one more failure; one good result is a recovery.
     ...{ threshold: Math.max(1, Math.trunc(number("maxretries")) + 1), recovery_threshold: 1 },
     ...(repeats > 0 && { reminders: intervalText(repeats * intervalSeconds * 1000) }),
     // A `job` check runs often, however long the job's interval is.
-    ...(type !== PUSH && {
-      schedule: {
-        regular_interval: intervalText(intervalSeconds * 1000),
-        ...(retrySeconds > 0 && retrySeconds !== intervalSeconds && {
-          attentive_interval: intervalText(retrySeconds * 1000),
-        }),
-      },
-    }),
+    ...(type !== PUSH && { schedule }),
   };
 }
 
@@ -200,13 +199,8 @@ function tagsOf(tags: readonly Foreign[]): readonly string[] {
 }
 
 const TABLES = [
-  "monitor",
-  "notification",
-  "monitor_notification",
-  "tag",
-  "monitor_tag",
-  "maintenance",
-  "proxy",
+  ...["monitor", "notification", "monitor_notification", "tag", "monitor_tag"] as const,
+  ...["maintenance", "proxy"] as const,
 ] as const;
 
 /** Reads the database of Uptime Kuma; `null` if it has no table of monitors. */
@@ -241,8 +235,8 @@ const CHANNELS: Readonly<Record<string, MakeChannel>> = {
   discord: channelOf("discord", "discordWebhookUrl"),
   teams: channelOf("teams", "webhookUrl"),
   mattermost: channelOf("mattermost", "mattermostWebhookUrl"),
-  "rocket.chat": channelOf("rocket_chat", "rocketwebhookURL"),
-  GoogleChat: channelOf("google_chat", "googleChatWebhookURL"),
+  "rocket.chat": chatOf("rocketwebhookURL"),
+  GoogleChat: chatOf("googleChatWebhookURL"),
   telegram: channelOf("telegram", "telegramBotToken", "telegramChatID"),
   gotify: channelOf("gotify", "gotifyserverurl", "gotifyapplicationToken"),
   pushover: channelOf("pushover", "pushoverapptoken", "pushoveruserkey"),
@@ -251,11 +245,7 @@ const CHANNELS: Readonly<Record<string, MakeChannel>> = {
     if (settings.text("ntfytopic") !== undefined && settings.text("ntfypassword") !== undefined) {
       item.leaveOut("ntfypassword", "create an access token and use it");
     }
-    return ntfyChannel({
-      url: settings.text("ntfyserverurl"),
-      topic: settings.text("ntfytopic"),
-      token: settings.text("ntfyaccesstoken"),
-    }, item);
+    return channelOf("ntfy", "ntfytopic", "ntfyaccesstoken", "ntfyserverurl")(settings, item);
   },
   smtp: (settings, item) => {
     const [host, sender] = [settings.text("smtpHost"), settings.text("smtpFrom")];
@@ -265,10 +255,8 @@ const CHANNELS: Readonly<Record<string, MakeChannel>> = {
       item.leaveOut("smtpIgnoreTLSError", "certificates are always verified");
     }
     return emailChannel({
-      ...{ host, sender, receivers },
-      port: settings.number("smtpPort") ?? 25,
-      username: settings.text("smtpUsername"),
-      password: settings.text("smtpPassword"),
+      ...{ host, port: settings.number("smtpPort") ?? 25, sender, receivers },
+      ...{ username: settings.text("smtpUsername"), password: settings.text("smtpPassword") },
     }, item);
   },
   webhook: (settings, item) => {
@@ -278,10 +266,8 @@ const CHANNELS: Readonly<Record<string, MakeChannel>> = {
     item.leaveOut(hasBody ? "webhookCustomBody" : "body", "the receiver gets the JSON of monitor");
     const headers = Foreign.of(parseJsonText(settings.text("webhookAdditionalHeaders") ?? "{}", {})).entries
       .flatMap(([header, value]) => typeof value === "string" ? [[header, value]] : []);
-    return webhook({
-      target: item.secret(url, "webhook url"),
-      ...(headers.length > 0 && { headers: item.headers(Object.fromEntries(headers)) }),
-    });
+    const target = item.secret(url, "webhook url");
+    return webhook({ target, headers: item.headers(Object.fromEntries(headers)) });
   },
 };
 
@@ -300,10 +286,7 @@ const KUMA_TARGETS: Readonly<Record<string, (fields: Foreign, item: SourceItem) 
   "json-query": httpTarget,
   port: (fields) => portTarget(fields),
   smtp: (fields) => portTarget(fields, "220"),
-  ping: (fields) => {
-    const host = fields.text("hostname");
-    return host === undefined ? "it has no hostname" : { kind: "ping", parameters: { host } };
-  },
+  ping: hostTarget("ping"),
   dns: dnsTarget,
   push: (fields, item) => ({
     kind: "job",
@@ -324,26 +307,16 @@ const KUMA_TARGETS: Readonly<Record<string, (fields: Foreign, item: SourceItem) 
     const found = databaseUrl(fields.text("database_connection_string") ?? "", REDIS_SCHEMES);
     if (found === null) return "its connection string is no redis:// URL";
     const { server, login: { username, password }, scheme } = found;
-    const isSecure = scheme === "rediss:";
-    return {
-      kind: "redis_command",
-      parameters: {
-        ...server,
-        ...(username !== undefined && { username }),
-        ...(password !== undefined && { password: item.secret(password, "password") }),
-        ...(isSecure && { tls: true }),
-        ...(isSecure && fields.boolean("ignore_tls") === true && { verify: false }),
-      },
-    };
+    const tls = scheme === "rediss:" || undefined;
+    const verify = tls && fields.boolean("ignore_tls") ? false : undefined;
+    const secret = password === undefined ? undefined : item.secret(password, "password");
+    return { kind: "redis_command", parameters: { ...server, username, password: secret, tls, verify } };
   },
   "websocket-upgrade": (fields, item) => {
     const url = fields.text("url");
     return url === undefined ? "it has no URL" : { kind: "websocket", parameters: { url: item.url(url) } };
   },
-  ntp: (fields) => {
-    const host = fields.text("hostname");
-    return host === undefined ? "it has no hostname" : { kind: "ntp", parameters: { host } };
-  },
+  ntp: hostTarget("ntp"),
   // Its checks follow once all monitors are read.
   group: () => ({ kind: "group", parameters: { checks: [] } }),
   "system-service": (fields) => {
@@ -351,6 +324,13 @@ const KUMA_TARGETS: Readonly<Record<string, (fields: Foreign, item: SourceItem) 
     return unit === undefined ? "it has no service" : { kind: "systemd_unit", parameters: { unit } };
   },
 };
+
+function hostTarget(kind: "ping" | "ntp"): (fields: Foreign) => Target | string {
+  return (fields) => {
+    const host = fields.text("hostname");
+    return host === undefined ? "it has no hostname" : { kind, parameters: { host } };
+  };
+}
 
 function sqlTarget(
   kind: "postgres_query" | "mysql_query",
@@ -361,15 +341,8 @@ function sqlTarget(
   if (found === null) return `its connection string is no ${url.schemes[0]}// URL`;
   // The password of MySQL is not in its URL, but in the column of RADIUS.
   const password = found.password ?? (kind === "mysql_query" ? fields.text("radius_password") : undefined);
-  const query = fields.text("database_query");
-  return {
-    kind,
-    parameters: {
-      ...found,
-      ...(password !== undefined && { password: item.secret(password, "password") }),
-      ...(query !== undefined && { query }),
-    },
-  };
+  const secret = password === undefined ? undefined : item.secret(password, "password");
+  return { kind, parameters: { ...found, password: secret, query: fields.text("database_query") } };
 }
 
 function httpTarget(fields: Foreign, item: SourceItem): Target | string {
@@ -377,26 +350,23 @@ function httpTarget(fields: Foreign, item: SourceItem): Target | string {
   if (url === undefined) return "it has no URL";
   const method = fields.text("method")?.toUpperCase() ?? "GET";
   const body = fields.body("body");
-  const headers = headersOf(fields, item);
   const isSecure = /^https:/i.test(url);
   const hasCertificate = isSecure && fields.boolean("expiry_notification") === true;
-  const status = statusOf(fields);
-  if (status === undefined) item.leaveOut("accepted_statuscodes", "no status from 100 to 599");
+  const status_code = statusOf(fields);
+  if (status_code === undefined) item.leaveOut("accepted_statuscodes", "no status from 100 to 599");
   return {
     kind: "http_request",
     parameters: {
       request: {
         target: item.url(url, loginOf(fields, item)),
         ...(method !== "GET" && { method: asWord<written.HttpMessage["method"]>(method) }),
-        ...(headers !== null && { headers: item.headers(headers) }),
+        headers: item.headers(headersOf(fields, item)),
         ...(body !== undefined && method !== "GET" && method !== "HEAD" && { body: item.body(body) }),
         ...(fields.number("maxredirects") === 0 && { redirects: "refuse" }),
         ...(isSecure && fields.boolean("ignore_tls") === true && { tls: { verify: false } }),
       },
       response: {
-        ...(status !== undefined && { status_code: status }),
-        ...keywordOf(fields),
-        ...jsonOf(fields, item),
+        ...{ status_code, ...keywordOf(fields), ...jsonOf(fields, item) },
         // Uptime Kuma notifies 21, 14 and 7 days before.
         ...(hasCertificate &&
           { certificate: { warning_before_expiry: "21 days", critical_before_expiry: "7 days" } }),
@@ -414,15 +384,14 @@ function loginOf(fields: Foreign, item: SourceItem): Parameters<SourceItem["url"
   return { username: fields.text("basic_auth_user"), password: fields.text("basic_auth_pass") };
 }
 
-function headersOf(fields: Foreign, item: SourceItem): Record<string, string> | null {
+function headersOf(fields: Foreign, item: SourceItem): Record<string, string> {
   const text = fields.text("headers");
-  if (text === undefined) return null;
-  const headers = Foreign.of(parseJsonText(text, null)).entries
-    .flatMap(([header, value]) =>
-      asText(value) === undefined ? [] : [[header, asText(value) ?? ""] as const]
-    );
-  if (headers.length === 0) item.leaveOut("headers", "not an object of JSON with texts");
-  return headers.length === 0 ? null : Object.fromEntries(headers);
+  const headers = Foreign.of(parseJsonText(text ?? "", null)).entries
+    .flatMap(([header, value]) => asTexts(value).map((one) => [header, one] as const));
+  if (headers.length === 0 && text !== undefined) {
+    item.leaveOut("headers", "not an object of JSON with texts");
+  }
+  return Object.fromEntries(headers);
 }
 
 /** Codes and ranges such as `200-299`. */
@@ -451,11 +420,11 @@ function jsonOf(fields: Foreign, item: SourceItem): written.HttpExpectation {
   const path = standardJsonPath(expression.replace(/^\$\.?/, ""));
   const expected = fields.text("expected_value") ?? "";
   const operator = fields.text("json_path_operator") ?? "==";
-  const number = Number(expected);
   if (path === null) {
     item.leaveOut("jsonPath", `${expression}: only a path has a counterpart`);
     return {};
   }
+  const number = Number(expected);
   if (operator in JSON_COMPARISONS && Number.isFinite(number)) {
     return { json: { [path]: { [JSON_COMPARISONS[operator as keyof typeof JSON_COMPARISONS]]: number } } };
   }
@@ -469,31 +438,15 @@ function jsonOf(fields: Foreign, item: SourceItem): written.HttpExpectation {
 function portTarget(fields: Foreign, expect?: string): Target | string {
   const [host, port] = [fields.text("hostname"), fields.number("port")];
   if (host === undefined || port === undefined) return "it has no hostname or port";
-  return { kind: "tcp_connect", parameters: { host, port, ...(expect !== undefined && { expect }) } };
+  return { kind: "tcp_connect", parameters: { host, port, expect } };
 }
 
 function dnsTarget(fields: Foreign, item: SourceItem): Target | string {
   const name = fields.text("hostname");
   if (name === undefined) return "it has no hostname";
   const servers = fields.text("dns_resolve_server")?.split(",").map((server) => server.trim()) ?? [];
-  const addresses = servers.filter((server) => canonicalAddress(server) !== null);
-  if (addresses.length < servers.length) {
-    item.leaveOut("dns_resolve_server", "a server must be an IP address");
-  }
-  const port = fields.number("port") ?? 53;
-  const [server] = addresses.map((address) =>
-    address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`
-  );
-  const conditions = fields.text("conditions");
-  if (conditions !== undefined && conditions !== "[]") {
-    item.leaveOut("conditions", "use values or contains");
-  }
-  return {
-    kind: "dns_lookup",
-    parameters: {
-      name,
-      type: asWord(fields.text("dns_resolve_type")?.toUpperCase() ?? "A"),
-      ...(server !== undefined && { server }),
-    },
-  };
+  const known = servers.flatMap((server) => dnsServerIn(server, fields.number("port") ?? 53) ?? []);
+  if (known.length < servers.length) item.leaveOut("dns_resolve_server", "a server must be an IP address");
+  if (fields.text("conditions") !== "[]") item.leaveOutSet(fields, { conditions: "use values or contains" });
+  return dnsLookup(name, { type: fields.text("dns_resolve_type"), server: known[0] });
 }
