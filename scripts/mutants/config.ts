@@ -9,13 +9,13 @@ export const CONFIG: FaultyLayer = {
       faults: [
         [
           "defaults take precedence over a check",
-          "if (isIn(check)) return",
-          "if (isIn(check) && !isIn(defaults)) return",
+          'of(check, "check") ?? of(defaults, "defaults")',
+          'of(defaults, "defaults") ?? of(check, "check")',
         ],
         [
           "the defaults of the config take precedence over those of an included file",
-          "if (isIn(defaults)) return",
-          "if (isIn(defaults) && (outer === null || !isIn(outer))) return",
+          'of(defaults, "defaults") ?? (outer && of(outer, "outer"))',
+          '(outer && of(outer, "outer")) ?? of(defaults, "defaults")',
         ],
         [
           "annoy of the specification is ignored",
@@ -29,8 +29,8 @@ export const CONFIG: FaultyLayer = {
         ],
         [
           "a recovery is confirmed by one result",
-          "recoveryThreshold ?? threshold",
-          "recoveryThreshold ?? Math.min(threshold, 1)",
+          "recoveryThreshold = threshold",
+          "recoveryThreshold = Math.min(threshold, 1)",
         ],
         [
           "a failing check runs more often than configured",
@@ -84,7 +84,7 @@ export const CONFIG: FaultyLayer = {
         ["a duration of an hour is rejected", "ms > DURATION_MS_MAX", "ms >= DURATION_MS_MAX"],
         ["a duration of nothing is accepted", "if (!(ms > 0))", "if (!(ms >= 0))"],
         ["a limit of 1000 messages is rejected", "count <= 1000", "count < 1000"],
-        ["a limit of 100% is rejected", "Number(percent) <= 100", "Number(percent) < 100"],
+        ["a limit of 100% is rejected", "Number(percent) > 100", "Number(percent) >= 100"],
         ["an objective of 100% is rejected", "percent > 100", "percent >= 100"],
         [
           "an objective over a time without history is accepted",

@@ -87,9 +87,8 @@ export function assignAgents(
     if (about !== undefined) return { ...check, agent: about };
     const [agent, other] = agentsOf.get(name) ?? [];
     if (agent === undefined || other !== undefined) {
-      const message = agent === undefined || other === undefined
-        ? "has no agent that reports it"
-        : `is reported by two agents, ${quoteValue(agent)} and ${quoteValue(other)}`;
+      const two = `is reported by two agents, ${quoteValue(agent)} and ${quoteValue(other)}`;
+      const message = agent === undefined ? "has no agent that reports it" : two;
       problems.push({ path: ["checks", name, "kind"], message, hint: 'name it in "checks" of one agent' });
       return check;
     }

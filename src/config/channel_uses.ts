@@ -1,5 +1,5 @@
 /** An element of a list of notifications: a channel with filters. */
-import type { Channel, ChannelFilters } from "../domain/channel.ts";
+import type { Channel } from "../domain/channel.ts";
 import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
 import { childOf, isObject, membersOf, type Schema, type SchemaReader, valueAt } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
@@ -10,22 +10,7 @@ const QUEUE_KEYS: readonly string[] = ["at_most", "group", "common_causes"];
 /** Their receivers close the incident of a check by its name. */
 export const INCIDENT_KINDS: readonly JsonValue[] = ["opsgenie", "pagerduty"];
 
-const FILTER_KEYS: readonly string[] = [
-  "checks",
-  "conditions",
-  "events",
-  "after",
-  "hours",
-  "outside_hours",
-];
-
-interface ChannelUse extends ChannelFilters {
-  readonly channel: string;
-}
-
-export function withFilters(channel: Channel, { channel: _name, ...filters }: ChannelUse): Channel {
-  return { ...channel, ...filters };
-}
+const FILTER_KEYS: readonly string[] = ["checks", "conditions", "events", "after", "hours", "outside_hours"];
 
 export function withoutFilters(
   { checks: _checks, conditions: _conditions, events: _events, ...rest }: Channel,
@@ -161,11 +146,8 @@ const CREDENTIAL_FORMATS: readonly string[] = ["secret", "username"];
  * as written, so it contains no secret and doesn't change with one.
  */
 export function channelKey(channel: JsonObject, schema: Schema, options: ChannelKeyOptions): string {
-  const own = Object.fromEntries(
-    Object.entries(channel).filter(([key]) =>
-      !FILTER_KEYS.includes(key) && !QUEUE_KEYS.includes(key) && key !== "fallback"
-    ),
-  );
+  const others = [...FILTER_KEYS, ...QUEUE_KEYS, "fallback"];
+  const own = Object.fromEntries(Object.entries(channel).filter(([key]) => !others.includes(key)));
   return hashHex(JSON.stringify(withoutCredentials(own, schema, options)), 16);
 }
 
@@ -187,11 +169,10 @@ function withoutCredentials(value: JsonValue, schema: Schema, options: ChannelKe
     const { items } = view;
     return items === undefined ? value : value.map((item) => withoutCredentials(item, items, options));
   }
-  if (!isObject(value)) {
-    const isElsewhere = otherDirectory !== null && typeof value === "string" &&
-      isRelative(value, view.format);
-    return isElsewhere ? absolutePath(value, otherDirectory) : value;
+  if (typeof value === "string" && otherDirectory !== null && isRelative(value, view.format)) {
+    return absolutePath(value, otherDirectory);
   }
+  if (!isObject(value)) return value;
   const rest: JsonObject = Object.create(null) as JsonObject;
   for (const name of Object.keys(value).sort()) {
     const item = value[name];

@@ -70,11 +70,9 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
   const found = withoutSecrets
     ? NO_COMMANDS
     : await findCommands(values.ofFormats("command"), source.directory, system);
-  const cronExpressions = values.ofFormats("cron");
-  const createCronTimes = cronExpressions.length === 0
-    ? null
-    : (await import("./cron_times.ts")).createCronReader();
-  const cronProblems = createCronTimes === null ? [] : findCronProblems(cronExpressions, createCronTimes);
+  const crons = values.ofFormats("cron");
+  const createCronTimes = crons.length === 0 ? null : (await import("./cron_times.ts")).createCronReader();
+  const cronProblems = createCronTimes === null ? [] : findCronProblems(crons, createCronTimes);
   const expressionProblems = await findExpressionProblems(values.ofFormats("pattern", "json_path"));
   // Only a config with windows requires their rules, and their parsers.
   const rules = hasWindows(written) ? await import("./window_rules.ts") : null;
@@ -141,9 +139,7 @@ function examineValues(config: FormattedConfig, { source, isUnresolved }: Config
     const problem = isLack || problems.length < PROBLEMS_MAX ? findFormatProblem(item) : null;
     // Of a config with errors, no warning is printed.
     const hint = variable?.hint ?? problem?.hint;
-    if (problem !== null) {
-      problems.push({ ...problem, hint, ...(isLack && { isLack }) });
-    }
+    if (problem !== null) problems.push({ ...problem, hint, isLack });
     if (KEPT_FORMATS.has(item.format)) kept.push(item);
   });
   return {
@@ -164,9 +160,8 @@ const KEPT_FORMATS = new Set([...PATH_FORMATS, "cron", "channel_name", "pattern"
 
 /** Returns whether the rest of the config can be used all the same: not without a kind, or a place for the state. */
 function isUsableWithout({ isLack = false, path }: Problem): boolean {
-  const isKind = path.at(-1) === "kind" &&
-    (path.length === 3 && (path[0] === "checks" || path[0] === "channels") ||
-      path.at(-3) === "notifications");
+  const isOfEntry = path.length === 3 && (path[0] === "checks" || path[0] === "channels");
+  const isKind = path.at(-1) === "kind" && (isOfEntry || path.at(-3) === "notifications");
   return isLack && !isKind && path[0] !== "state";
 }
 
@@ -188,14 +183,11 @@ async function warnOfInputFiles(
   directory: string,
   files: Pick<Files, "stat">,
 ): Promise<readonly Problem[]> {
-  const warnings: Problem[] = [];
-  for (const { path, value, written } of values) {
+  return (await Array.fromAsync(values, async ({ path, value, written }) => {
     const reason = await missingReason(absolutePath(String(value), directory), files);
-    if (reason !== null) {
-      warnings.push({ path, message: `the file ${quoteValue(written)} cannot be read: ${reason}` });
-    }
-  }
-  return warnings;
+    const message = `the file ${quoteValue(written)} cannot be read: ${reason}`;
+    return reason === null ? [] : [{ path, message }];
+  })).flat();
 }
 
 async function missingReason(path: string, files: Pick<Files, "stat">): Promise<string | null> {
@@ -241,13 +233,13 @@ export async function findCommands(
     const fault = lack.denied === null
       ? "is not in PATH, expected its full path or one in PATH"
       : `cannot be looked up: grant --allow-${lack.denied.permission}=${lack.denied.value}`;
+    const here = `write ${quoteValue(`./${written}`)} for the one in the directory of the config`;
     problems.push({
       path,
       message: `the command ${quoteValue(written)} ${fault}`,
       isLack: true,
       ...(lack.denied !== null && { denied: lack.denied.permission }),
-      ...(lack.isAlongside &&
-        { hint: `write ${quoteValue(`./${written}`)} for the one in the directory of the config` }),
+      hint: lack.isAlongside ? here : undefined,
     });
   }
   return { commands, problems };
@@ -279,14 +271,10 @@ function completeIncludedFile(
       return { ...at, message: `unknown key ${quoteValue(name)}, ${expected}`, hint };
     },
   );
-  const isEmpty = problems.length === 0 &&
-    !["checks", "channels", "include"].some((key) => key in written);
-  return {
-    value: complete(value),
-    written: complete(written),
-    problems,
-    warnings: isEmpty ? [{ path: [], message: "has no checks and no channels, and includes nothing" }] : [],
-  };
+  const isEmpty = problems.length === 0 && !["checks", "channels", "include"].some((key) => key in written);
+  const message = "has no checks and no channels, and includes nothing";
+  const warnings = isEmpty ? [{ path: [], message }] : [];
+  return { value: complete(value), written: complete(written), problems, warnings };
 }
 
 function complete(includedFile: JsonObject): JsonObject {

@@ -43,8 +43,7 @@ export async function openConfigFile(
     return { source, ...nothing, problems: [problems], length, isUnresolved: () => false };
   }
   const { environment, mayReadEnvironment, files } = system;
-  const { directory } = source;
-  const secrets = { environment, mayReadEnvironment, files, directory, withoutSecrets };
+  const secrets = { environment, mayReadEnvironment, files, directory: source.directory, withoutSecrets };
   const expanded = keepsForEach || !isObject(parsed) ||
       !membersOf(parsed["checks"]).some(([, check]) => isObject(check) && "for_each" in check)
     ? { written: parsed, problems: [], templates: new Map<string, string>(), length: 0 }
@@ -67,10 +66,7 @@ export async function openConfigFile(
   };
 }
 
-export function namesIn(
-  { written }: Pick<ConfigFile, "written">,
-  key: "checks" | "channels",
-): readonly string[] {
+export function namesIn({ written }: Pick<ConfigFile, "written">, key: "checks" | "channels"): string[] {
   return membersOf(childOf(written, key)).map(([name]) => name);
 }
 

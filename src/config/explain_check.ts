@@ -29,7 +29,7 @@ export function explainCheck(
   const check = valueAt(config, ["checks", name]);
   if (!isObject(check)) return [];
   const view = reader.at(config, ["checks", name]);
-  const sources = { defaults: defaultsOf(config), outer: outer === null ? null : defaultsOf(outer) };
+  const sources = { defaults: defaultsOf(config), outer: outer && defaultsOf(outer) };
   return [...view?.plainKeys ?? []].flatMap(([key, schema]) => {
     const builtIn = reader.view(schema, undefined).default;
     const setting = { name: key, otherName: view?.otherNames.get(key), builtIn };
@@ -106,7 +106,7 @@ function* explainValue(value: JsonValue, place: Place, reader: SchemaReader): Ge
     for (const [index, item] of value.entries()) {
       yield* explainValue(item, { schema: view.items, origin, path: [...path, index] }, reader);
     }
-  } else if (isObject(value) && view.otherKeys !== undefined && holdsObjects(value, view, reader)) {
+  } else if (isObject(value) && view.otherKeys !== undefined && holdsObjects(value, view.otherKeys, reader)) {
     for (const [name, item] of Object.entries(value)) {
       yield* explainValue(item, { schema: view.otherKeys, origin, path: [...path, name] }, reader);
     }
@@ -126,9 +126,8 @@ function* explainValue(value: JsonValue, place: Place, reader: SchemaReader): Ge
 }
 
 /** Returns whether the keys with free names are settings of their own, one or more. */
-function holdsObjects(value: JsonObject, { otherKeys }: SchemaView, reader: SchemaReader): boolean {
-  if (otherKeys === undefined || Object.keys(value).length === 0) return false;
-  return reader.view(otherKeys, undefined).types.join() === "object";
+function holdsObjects(value: JsonObject, otherKeys: Schema, reader: SchemaReader): boolean {
+  return Object.keys(value).length > 0 && reader.view(otherKeys, undefined).types.join() === "object";
 }
 
 function showValue(
@@ -144,9 +143,8 @@ function showValue(
     return `{${shown.join(",")}}`;
   }
   if (isHidden(value, format, path)) return "(hidden)";
-  const text = JSON.stringify(
-    isUrl({ format: format ?? "" }) && typeof value === "string" ? hideInAddress(value) : value,
-  );
+  const isAddress = isUrl({ format: format ?? "" }) && typeof value === "string";
+  const text = JSON.stringify(isAddress ? hideInAddress(value) : value);
   if (format !== "interval" || typeof value === "boolean") return text;
   const interval = parseInterval(typeof value === "number" ? value : String(value));
   return "ms" in interval ? `${text} (${exactDuration(interval.ms)})` : text;

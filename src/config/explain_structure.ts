@@ -29,13 +29,13 @@ export function explainErrors(
     if (problems.length === PROBLEMS_MAX) break;
     const explain = EXPLANATIONS[error.keyword];
     if (explain === undefined || misspelt.has(error)) continue;
+    const { path } = error;
     if (VALUE_KEYWORDS.includes(error.keyword)) {
       // A value of the wrong type is often out of range too; the first error suffices.
-      const place = JSON.stringify(error.path);
+      const place = JSON.stringify(path);
       if (refused.has(place)) continue;
       refused.add(place);
     }
-    const { path } = error;
     if (error.keyword === "enum" && options.isUnresolved(path)) continue;
     const isLack = MACHINE_KEYWORDS.includes(error.keyword) && isPlaceholder(valueAt(options.written, path));
     problems.push({ ...explain(error, { ...options, path, value }), ...(isLack && { isLack }) });
@@ -140,9 +140,7 @@ function homeOfKey(name: string, known: readonly string[], place: Place): string
 
 /** The key of the same object that a misspelled name is close to. */
 function keyMeant(name: string, known: readonly string[], place: Place): string | undefined {
-  if (noteOf(viewOf(place), name) !== undefined || homeOfKey(name, known, place) !== undefined) {
-    return undefined;
-  }
+  if ((noteOf(viewOf(place), name) ?? homeOfKey(name, known, place)) !== undefined) return undefined;
   const { value, path } = place;
   const foreign = meantKey(name, known);
   if (foreign !== undefined) return foreign.key ?? undefined;
@@ -205,11 +203,7 @@ function describeTypes(types: readonly string[], view: SchemaView | undefined): 
   return types.includes("boolean") ? `true, false, or ${INTERVAL_FORMS}` : INTERVAL_FORMS;
 }
 
-function hintForType(
-  shown: JsonValue | undefined,
-  types: readonly string[],
-  place: Place,
-): string | undefined {
+function hintForType(shown: Shown, types: readonly string[], place: Place): string | undefined {
   if (holdsSecret(shown)) return "a placeholder is always a string";
   const isString = typeof shown === "string";
   if (isString && isWordOf(types, shown)) return `write ${shown} without quotes`;
@@ -227,23 +221,18 @@ function hintForType(
 }
 
 /** An object in short form: `{ "target": … }` for the text alone, `{ "regular_interval": … }` for the interval alone. */
-function objectMeant(
-  shown: JsonValue | undefined,
-  types: readonly string[],
-  place: Place,
-): string | undefined {
+function objectMeant(shown: Shown, types: readonly string[], place: Place): string | undefined {
   const view = viewOf(place);
-  if (!types.includes("object") || view === undefined || isObject(shown) || Array.isArray(shown)) {
-    return undefined;
-  }
-  const [only, ...others] = view.required;
-  const key = view.keys.has(INTERVAL_KEY) ? INTERVAL_KEY : others.length === 0 ? only : undefined;
-  const schema = key === undefined ? undefined : view.keys.get(key);
-  if (key === undefined || schema === undefined) return undefined;
+  if (!types.includes("object") || isObject(shown) || Array.isArray(shown)) return undefined;
+  const [only = "", ...others] = view?.required ?? [];
+  const key = view?.keys.has(INTERVAL_KEY) ? INTERVAL_KEY : others.length === 0 ? only : "";
+  const schema = view?.keys.get(key);
+  if (schema === undefined) return undefined;
   const accepts = place.reader.view(schema, shown).types.includes(typeOf(shown));
   return accepts ? `{ ${quoteValue(key)}: ${quoteValue(shown)} }` : undefined;
 }
 
+type Shown = JsonValue | undefined;
 const INTERVAL_KEY = "regular_interval";
 
 function isWordOf(types: readonly string[], text: string): boolean {
@@ -271,18 +260,16 @@ function explainEnumeration(_error: StructureError, place: Place): Problem {
     return { path, message, hint };
   }
   const meant = view === undefined ? null : meantWord(shown, view);
-  if (meant === null) return { path, message };
-  return { path, message, hint: "hint" in meant ? meant.hint : `did you mean "${meant.word}"?` };
+  const hint = meant === null ? undefined : "hint" in meant ? meant.hint : `did you mean "${meant.word}"?`;
+  return { path, message, hint };
 }
 
 function explainRange(_error: StructureError, place: Place): Problem {
   const { path, written } = place;
   const view = viewOf(place);
-  const expected = view?.format === "interval"
-    ? describeTypes(view.types, view)
-    : view?.maximum === undefined
-    ? `${view?.minimum ?? 0} or more`
-    : `${view.minimum ?? 0} to ${view.maximum}`;
+  const { minimum = 0, maximum } = view ?? {};
+  const range = maximum === undefined ? `${minimum} or more` : `${minimum} to ${maximum}`;
+  const expected = view?.format === "interval" ? describeTypes(view.types, view) : range;
   return { path, message: `is ${quoteValue(valueAt(written, path))}, expected ${expected}` };
 }
 
@@ -294,7 +281,12 @@ function noteOf(view: SchemaView | undefined, name: string): string | undefined 
 // Keys of other tools, with the equivalents here. Kinds are in the schema, as `x-hints`.
 
 const URLS = "url uri endpoint href";
+const EVERY_5_MINUTES = '{ "regular_interval": "5 minutes" }';
 const TARGET = '"request": { "target": "https://example.org/" }';
+
+const MOVE = 'move it into "parameters"; the kind decides its name there';
+const INSECURE = "insecure insecureskipverify skiptlsverify tlsskipverify verify ignoretls";
+const TRUST = 'trust the certificate by "ca_file" or "fingerprint"; "verify": false accepts any server';
 
 /**
  * Names in lower case, without `_` and `-`; the key that an object must accept for this entry to be meant; and the hint,
@@ -314,25 +306,11 @@ const FOREIGN_KEYS: readonly (readonly [names: string, instead: string, hint?: s
   ["from", "sender"],
   ["to recipients", "receivers"],
   ["cmd command exec", "path", 'write "path" and "arguments"'],
-  [
-    "interval every frequency checkinterval period",
-    "schedule",
-    'write "schedule": { "regular_interval": "5 minutes" }',
-  ],
+  ["interval every frequency checkinterval period", "schedule", `write "schedule": ${EVERY_5_MINUTES}`],
   [URLS, "request", `write ${TARGET}`],
   [URLS, "parameters", `write "parameters": { ${TARGET} }`],
-  [
-    "host hostname port cmd command exec",
-    "parameters",
-    'move it into "parameters"; the kind decides its name there',
-  ],
-  ...["verify", "tls", "request", "parameters"].map((instead) =>
-    [
-      "insecure insecureskipverify skiptlsverify tlsskipverify verify ignoretls",
-      instead,
-      'trust the certificate by "ca_file" or "fingerprint"; "verify": false accepts any server',
-    ] as const
-  ),
+  ["host hostname port cmd command exec", "parameters", MOVE],
+  ...["verify", "tls", "request", "parameters"].map((instead) => [INSECURE, instead, TRUST] as const),
 ];
 
 /**

@@ -26,12 +26,10 @@ export async function findExpressionProblems(items: readonly FormattedValue[]): 
     const { reason } = verdict;
     if (reason === null) continue;
     const kind = format === "pattern" ? "regular expression in RE2 syntax" : "JSON path (RFC 9535)";
-    problems.push({
-      path: item.path,
-      ...(item.at !== undefined && { at: item.at }),
-      message: `${quoteValue(item.written)} is not a ${kind}${isShown ? `: ${reason}` : ""}`,
-      ...(format === "pattern" && isShown && LOOKS_AROUND.test(text) && { hint: LOOKAROUND_HINT }),
-    });
+    const { path, at = "value" } = item;
+    const message = `${quoteValue(item.written)} is not a ${kind}${isShown ? `: ${reason}` : ""}`;
+    const looksAround = format === "pattern" && isShown && LOOKS_AROUND.test(text);
+    problems.push({ path, at, message, hint: looksAround ? LOOKAROUND_HINT : undefined });
   }
   return problems;
 }
@@ -80,9 +78,8 @@ async function validateJsonPath(path: string): Promise<Verdict> {
     return { reason: await findExpense(compile(path)), steps: 0 };
   } catch (error) {
     // The library ends with the path once more, and the place counted from 0.
-    return refuse(
-      reasonOf(error).replace(/ \('.*':(\d+)\)$/, (_end, index) => ` (character ${Number(index) + 1})`),
-    );
+    const END = / \('.*':(\d+)\)$/;
+    return refuse(reasonOf(error).replace(END, (_end, index) => ` (character ${Number(index) + 1})`));
   }
 }
 
@@ -119,10 +116,8 @@ interface FilterPart {
 
 function partsOf(part: FilterPart): readonly FilterPart[] {
   const { expression, left, right, args = [] } = part;
-  return [
-    part,
-    ...[expression, left, right, ...args].filter((inner) => inner !== undefined).flatMap(partsOf),
-  ];
+  const inner = [expression, left, right, ...args].filter((one) => one !== undefined);
+  return [part, ...inner.flatMap(partsOf)];
 }
 
 function refuse(reason: string): Verdict {

@@ -104,11 +104,7 @@ export class FileUses {
     if (of === undefined) return role;
     if (typeof of === "string") return `${role} of ${of}`;
     const { label } = source ?? this.#options;
-    const { line, column } = this.#options.place({
-      path: of,
-      message: "",
-      ...source !== undefined && { source },
-    });
+    const { line, column } = this.#options.place({ path: of, message: "", ...source && { source } });
     return `${role} of ${quoteValue(describePath(of))} (${label}:${line}:${column})`;
   }
 }
@@ -126,19 +122,17 @@ export function readFiles(
   config: FormattedConfig,
   { source, commands }: { readonly source: Source; readonly commands: ReadonlyMap<string, string> },
 ): readonly UsedFile[] {
-  const used: UsedFile[] = filesInPlaceholders(config.written).map(({ path, file }) => ({
-    file: absolutePath(file, source.directory),
-    role: "the secret file",
-    of: path,
-    source,
-  }));
+  const { directory } = source;
+  const used: UsedFile[] = filesInPlaceholders(config.written).map(({ path, file }) => (
+    { file: absolutePath(file, directory), role: "the secret file", of: path, source }
+  ));
   visitFormattedValues(config, ({ path, format, value }) => {
     const text = String(value);
     // Files that are only checked or touched may be overwritten: a check of the HTML report's age is useful.
     const isRead = format === "input_file";
     const command = format !== "command" ? undefined : text.includes("/") ? text : commands.get(text);
     const file = isRead ? text : command;
-    if (file !== undefined) used.push({ file: absolutePath(file, source.directory), of: path, source });
+    if (file !== undefined) used.push({ file: absolutePath(file, directory), of: path, source });
   });
   return used;
 }

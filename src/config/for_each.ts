@@ -61,35 +61,23 @@ export function expandChecks(written: JsonObject): ExpandedFile {
   };
 }
 
-interface Template {
-  readonly name: string;
-  readonly check: JsonObject;
-  readonly forEach: ForEach;
-}
-
-interface ExpansionLimits {
-  readonly countLeft: number;
-  readonly lengthLeft: number;
-  isTaken(name: string): boolean;
-}
-
-interface MadeChecks extends Pick<ExpandedFile, "problems" | "length"> {
-  readonly checks: ReadonlyMap<string, JsonObject>;
-}
-
 function expandCheck(
-  { name, check, forEach }: Template,
-  { countLeft, lengthLeft, isTaken }: ExpansionLimits,
-): MadeChecks {
+  { name, check, forEach }: { readonly name: string; readonly check: JsonObject; readonly forEach: ForEach },
+  { countLeft, lengthLeft, isTaken }: {
+    readonly countLeft: number;
+    readonly lengthLeft: number;
+    isTaken(name: string): boolean;
+  },
+) {
   const path = ["checks", name];
   const checks = new Map<string, JsonObject>();
   const uses = findUses(check, path);
   const named = eachIn(name);
-  const problems = [...named.map((key) => ({ key, path, at: "name" as const })), ...uses]
+  const problems: Problem[] = [...named.map((key) => ({ key, path, at: "name" as const })), ...uses]
     .filter(({ key }) => !forEach.keys.includes(key))
     .map(({ key, ...at }) => unknownKey(key, forEach.keys, at));
   let length = 0;
-  const stop = (message: string): MadeChecks => {
+  const stop = (message: string) => {
     problems.push({ path: [...path, "for_each"], message });
     return { problems, checks, length };
   };
@@ -171,10 +159,7 @@ function eachIn(text: string): readonly string[] {
   return [...text.matchAll(EACH)].flatMap(([, key]) => key === undefined ? [] : [key]);
 }
 
-function findUses(
-  value: JsonValue,
-  path: ConfigPath,
-): readonly { readonly key: string; readonly path: ConfigPath }[] {
+function findUses(value: JsonValue, path: ConfigPath): readonly { readonly key: string; path: ConfigPath }[] {
   if (typeof value === "string") return eachIn(value).map((key) => ({ key, path }));
   if (typeof value !== "object" || value === null) return [];
   return [...childrenOf(value)].flatMap(([segment, item]) => findUses(item, [...path, segment]));

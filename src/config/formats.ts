@@ -54,32 +54,23 @@ export function visitFormattedValues(
   visit: (item: FormattedValue) => void,
 ): void {
   const path: (string | number)[] = [];
-  const walk = (
-    here: JsonValue,
-    shown: JsonValue | undefined,
-    schema: Schema,
-    parent: JsonValue | undefined = undefined,
-  ): void => {
+  const walk = (here: JsonValue, shown: JsonValue | undefined, schema: Schema, parent?: JsonValue): void => {
     const view = reader.view(schema, here);
-    const walkChild = (
-      segment: string | number,
-      child: JsonValue | undefined,
-      childSchema: Schema | undefined,
-    ) => {
+    const walkChild = (segment: string | number, childSchema: Schema | undefined) => {
+      const child = childOf(here, segment);
       if (child === undefined || childSchema === undefined) return;
       path.push(segment);
       walk(child, childOf(shown, segment), childSchema, here);
       path.pop();
     };
-    if (Array.isArray(here)) {
-      for (let index = 0; index < here.length; index++) walkChild(index, here[index], view.items);
-    } else if (isObject(here)) {
+    if (Array.isArray(here)) here.forEach((_, index) => walkChild(index, view.items));
+    else if (isObject(here)) {
       for (const name of Object.keys(here)) {
         if (view.nameFormat !== undefined && !view.keys.has(name)) {
           const format = view.nameFormat;
           visit({ path: [...path, name], format, value: name, written: name, at: "name", parent: here });
         }
-        walkChild(name, here[name], view.keys.get(name) ?? view.otherKeys);
+        walkChild(name, view.keys.get(name) ?? view.otherKeys);
       }
     } else if (view.format !== undefined && isFormattable(here)) {
       visit({
@@ -100,14 +91,17 @@ function isFormattable(value: JsonValue | undefined): value is string | number {
 
 /** Validates a value against its format. The message quotes only text of the config. */
 export function findFormatProblem(item: FormattedValue): Problem | null {
-  const check = FORMAT_CHECKS[item.format];
-  const problem = (item.mayHoldFields === true ? findUnknownField(item) : null) ?? check?.(item) ?? null;
-  return problem === null ? null : { path: item.path, ...problem };
+  const field = item.mayHoldFields === true ? findUnknownField(item) : null;
+  const problem = field ?? FORMAT_CHECKS[item.format]?.(item) ?? null;
+  return problem && { path: item.path, ...problem };
 }
 
 type FormatCheck = (item: FormattedValue) => Found;
 
 type Found = Pick<Problem, "message" | "hint"> | null;
+
+/** One mailbox in the syntax of RFC 5321, without quoting: accepted by all SMTP servers. */
+const ADDRESS = /^[^\s@<>()[\],;:\\"\p{Cc}]+@[^\s@<>(),;\\"\p{Cc}]+$/u;
 
 /** The rules of each format of `schemas/source.json`. A text never contains NUL: the system would not accept it. */
 const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
@@ -123,10 +117,7 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
     (text) => /^wss?:\/\//i.test(text) && URL.canParse(text),
     "is not the URL of a WebSocket, expected one that begins with wss:// or ws://",
   ),
-  address: rule(
-    (text) => ADDRESS.test(text),
-    "is not an email address, expected one such as admin@example.org",
-  ),
+  address: rule(ADDRESS, "is not an email address, expected one such as admin@example.org"),
   listen_address: checkListenAddress,
   host: checkHost,
   ip_address: rule(
@@ -171,32 +162,24 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   ),
   status: checkStatus,
   header_value: checkHeaderValue,
-  telegram_chat: texts(
-    rule(
-      (text) => /^(?:@\w+|-?\d+)$/.test(text),
-      'is not a chat, expected an id such as -1001234567890 or a name such as "@example"',
-    ),
+  telegram_chat: rule(
+    /^(?:@\w+|-?\d+)$/,
+    'is not a chat, expected an id such as -1001234567890 or a name such as "@example"',
   ),
   ntfy_topic: rule(
-    (text) => /^[-\w]{1,64}$/.test(text),
+    /^[-\w]{1,64}$/,
     "is not a topic, expected up to 64 letters, digits, - and _, without the server",
   ),
-  matrix_room: rule(
-    (text) => /^!\S+$/.test(text),
-    'is not the id of a room, expected one such as "!room:example.org"',
-  ),
+  matrix_room: rule(/^!\S+$/, 'is not the id of a room, expected one such as "!room:example.org"'),
   range: texts(
     rule(
       (text) => parseRange(text) !== null,
       'is not a range, expected one such as "10", "10:", "~:10" or "10:20"',
     ),
   ),
-  file_mode: rule(
-    (text) => /^[0-7]{3,4}$/.test(text),
-    'is not a file mode, expected three or four octal digits such as "0640"',
-  ),
+  file_mode: rule(/^[0-7]{3,4}$/, 'is not a file mode, expected three or four octal digits such as "0640"'),
   sha256: rule(
-    (text) => /^[0-9a-f]{64}$/i.test(text),
+    /^[0-9a-f]{64}$/i,
     "is not a SHA-256 checksum, expected 64 hexadecimal digits, as sha256sum prints them",
   ),
   size: texts(amount(`a size, expected ${SIZE_FORMS}`, parseSize)),
@@ -207,7 +190,8 @@ function texts(check: FormatCheck): FormatCheck {
   return (item) => typeof item.value === "number" ? null : check(item);
 }
 
-function rule(accepts: (text: string) => boolean, message: string): FormatCheck {
+function rule(accepted: RegExp | ((text: string) => boolean), message: string): FormatCheck {
+  const accepts = accepted instanceof RegExp ? (text: string) => accepted.test(text) : accepted;
   return (item) => accepts(String(item.value)) ? null : refuse(item, message);
 }
 
@@ -261,19 +245,14 @@ function checkUrl({ value, written, mayHoldFields = false }: FormattedValue): Fo
   if (isWeb && /^https?:\/\//i.test(text.trim())) return null;
   const expected = "expected one that begins with http:// or https://";
   if (/^[\w.-]+(:\d+)?(\/|$)/.test(text)) {
-    return {
-      message: `the URL ${quoteValue(shown)} has no scheme, ${expected}`,
-      hint: `did you mean ${quoteValue(`https://${shown}`)}?`,
-    };
+    const hint = `did you mean ${quoteValue(`https://${shown}`)}?`;
+    return { message: `the URL ${quoteValue(shown)} has no scheme, ${expected}`, hint };
   }
   if (url !== null && !isWeb && value === written) {
     return { message: `the URL ${quoteValue(shown)} has the scheme "${url.protocol}", ${expected}` };
   }
   return { message: `${quoteValue(shown)} is not a URL, expected one such as https://example.org/health` };
 }
-
-/** One mailbox in the syntax of RFC 5321, without quoting: accepted by all SMTP servers. */
-const ADDRESS = /^[^\s@<>()[\],;:\\"\p{Cc}]+@[^\s@<>(),;\\"\p{Cc}]+$/u;
 
 function checkListenAddress(item: FormattedValue): Found {
   const text = String(item.value);
@@ -291,9 +270,7 @@ function checkHost(item: FormattedValue): Found {
   if (/^(?:[^:]*|\[[^\]]*\]):\d*$/.test(text)) {
     return refuse(item, "contains a port, expected only the host", 'write it in "port"');
   }
-  return /^[^\s/@?#\p{Cc}]+$/u.test(text)
-    ? null
-    : refuse(item, "is not a host, expected a name or IP address");
+  return rule(/^[^\s/@?#\p{Cc}]+$/u, "is not a host, expected a name or IP address")(item);
 }
 
 function checkText(item: FormattedValue): Found {
@@ -350,12 +327,9 @@ function checkBody({ value, written, parent }: FormattedValue): Found {
     // The exact error would quote a secret.
     const reason = problem === undefined || value !== written ? "" : `: ${problem.message}`;
     const isBare = /[:[,]\s*\{\{/.test(String(value));
-    return {
-      message: `the body is not JSON with its fields filled${reason}`,
-      hint: isBare
-        ? 'put double quotes around fields: "{{summary}}"'
-        : 'for another type, set "Content-Type" in "headers"',
-    };
+    const quotes = 'put double quotes around fields: "{{summary}}"';
+    const hint = isBare ? quotes : 'for another type, set "Content-Type" in "headers"';
+    return { message: `the body is not JSON with its fields filled${reason}`, hint };
   }
 }
 
@@ -426,7 +400,7 @@ function findChoiceProblem({ value, parent = {} }: Pick<FormattedValue, "value" 
   if (!hasFields(key)) return null;
   const shown = quoteValue(key);
   const field = onlyFieldOf(key);
-  const accepted = field === undefined ? undefined : CHOOSING_FIELDS[field];
+  const accepted = field && CHOOSING_FIELDS[field];
   if (accepted === undefined) {
     const expected = Object.keys(CHOOSING_FIELDS).map((name) => `{{${name}}}`).join(", ");
     return { message: `the key ${shown} cannot choose a value, expected one of ${expected}` };
@@ -437,9 +411,8 @@ function findChoiceProblem({ value, parent = {} }: Pick<FormattedValue, "value" 
   const cases = parent[key];
   if (!isObject(cases)) {
     const example = JSON.stringify({ [accepted[0] ?? ""]: 1, [ANY_VALUE]: 2 });
-    return {
-      message: `the key ${shown} has no values to choose from, expected an object such as ${example}`,
-    };
+    const expected = `expected an object such as ${example}`;
+    return { message: `the key ${shown} has no values to choose from, ${expected}` };
   }
   const unknown = Object.keys(cases).find((name) => name !== ANY_VALUE && !accepted.includes(name));
   if (unknown === undefined) return null;

@@ -39,17 +39,10 @@ import {
   warnOfSummary,
   warnOfUnusedTags,
 } from "./threshold_rules.ts";
-import {
-  defaultsOf,
-  resolveAgents,
-  resolveChecks,
-  type ResolveOptions,
-  resolveSetting,
-  resolveSummary,
-} from "./resolve.ts";
+import { defaultsOf, resolveAgents, resolveChecks, resolveSetting, resolveSummary } from "./resolve.ts";
 import { timeZoneOf } from "./formats.ts";
 import { openSchema, type Shape } from "./schemas.ts";
-import { findWarnings, type SettingPlace, warnOfMetricsFile } from "./warnings.ts";
+import { findWarnings, warnOfMetricsFile } from "./warnings.ts";
 
 export interface ReadOptions {
   /** The schema that validates the config; its meaning is the same with any of them. @default "monitor" */
@@ -192,25 +185,17 @@ async function withWebhooks(read: ReadConfig): Promise<ReadConfig> {
   };
   if (!validated.some(isNeeded)) return read;
   const { expandReadyMade } = await import("./ready_made_channels.ts");
-  const expand = (file: ValidatedFile): ValidatedFile => ({
-    ...file,
-    value: expandReadyMade(file.value, reader),
-  });
-  return {
-    ...read,
-    validated: validated.map(expand),
-    main: expand(read.main),
-    others: read.others.map(expand),
-  };
+  const expand = (file: ValidatedFile) => ({ ...file, value: expandReadyMade(file.value, reader) });
+  const [main, others] = [expand(read.main), read.others.map(expand)];
+  return { ...read, validated: [main, ...others], main, others };
 }
 
 type ResolvedConfig = ReturnType<typeof resolveConfig>;
 
 /** @throws {ConfigError} If a check depends on itself, or on one that is not there. */
 function resolveConfig({ validated, main, others, reader, refuse }: ReadConfig, system: System) {
-  const createCronTimes = validated.find((file) => file.createCronTimes !== null)?.createCronTimes ??
-    (() => null);
-  const readWindow = validated.find((file) => file.readWindow !== null)?.readWindow ?? null;
+  const [createCronTimes = () => null] = validated.flatMap((file) => file.createCronTimes ?? []);
+  const [readWindow = null] = validated.flatMap((file) => file.readWindow ?? []);
   const timeZone = (): string => timeZoneOf(main.value, system);
   const machine = { reader, timeZone, createCronTimes, readWindow };
   const channels = new Map(
@@ -226,9 +211,8 @@ function resolveConfig({ validated, main, others, reader, refuse }: ReadConfig, 
     ...resolveChecks(complete(main.value), { ...options, written: complete(main.written) }),
     ...others.flatMap((file) => resolveChecks(file.value, { ...toResolveOptions(file, context), outer })),
   ];
-  const files = new Map(
-    others.flatMap((file) => namesIn(file, "checks").map((name) => [name, file] as const)),
-  );
+  const owners = others.flatMap((file) => namesIn(file, "checks").map((name) => [name, file] as const));
+  const files = new Map(owners);
   const fileOf = (name: string): ValidatedFile => files.get(name) ?? main;
   const summary = resolveSummary(main.value, options);
   const keyOf = <Name extends keyof ConfigParts>(name: Name): ConfigParts[Name] | null =>
@@ -274,14 +258,11 @@ function resolveConfig({ validated, main, others, reader, refuse }: ReadConfig, 
   };
 }
 
-function toResolveOptions<
-  Context extends Pick<ResolveOptions, "reader" | "timeZone" | "createCronTimes" | "readWindow">,
->(
-  { source, written, commands, lacks }: ValidatedFile,
+function toResolveOptions<Context extends object>(
+  { source: { directory }, written, commands, lacks }: ValidatedFile,
   context: Context,
-): Context & Omit<ResolveOptions, "channels"> {
-  const lacksAt = createLackFinder(lacks);
-  return { ...context, written, directory: source.directory, commands, lacksAt };
+) {
+  return { ...context, written, directory, commands, lacksAt: createLackFinder(lacks) };
 }
 
 function createLackFinder(lacks: readonly Problem[]): (path: ConfigPath) => readonly string[] {
@@ -306,11 +287,10 @@ function createFileUses(
     readonly options: LoadOptions;
   },
 ) {
-  const { source, main, place, refuse } = read;
+  const { source, main, place, refuse, postgres } = read;
   const { statePath, report, metrics } = resolved;
   const clashOptions = { files, label: source.label, place };
   const usedFiles = async (): Promise<readonly UsedFile[]> => {
-    const { postgres } = read;
     const usedState = await options.locateState?.({ source, statePath, postgres }) ?? statePath;
     return listUsedFiles(read, resolved, usedState);
   };
@@ -441,11 +421,7 @@ const LOSSES: Readonly<Record<string, string>> = {
   maintenance_windows: "the window is ignored",
 };
 
-function locateSetting(
-  name: string,
-  key: string,
-  { main, file }: { readonly main: ValidatedFile; readonly file: ValidatedFile },
-): SettingPlace {
+function locateSetting(name: string, key: string, { main, file }: Record<"main" | "file", ValidatedFile>) {
   const own = valueAt(file.written, ["checks", name]);
   const isOwn = isObject(own) && key in own;
   const isFromFile = isOwn || key in defaultsOf(file.written);

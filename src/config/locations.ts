@@ -31,7 +31,10 @@ export function locateChecks(checks: readonly Check[], { fileOf, refusalOf }: Lo
     if (refusal !== null && isOwn && locations.from.length > 0) {
       add({ path: place, at: "name", message: `cannot be used: ${refusal}` });
     }
-    if (refusal !== null || locations.from.length === 0) return withoutLocations(check);
+    if (refusal !== null || locations.from.length === 0) {
+      const { locations: _, ...rest } = check;
+      return rest as Check;
+    }
     listProblems(locations, place).forEach(add);
     return check;
   });
@@ -39,10 +42,7 @@ export function locateChecks(checks: readonly Check[], { fileOf, refusalOf }: Lo
 }
 
 /** The source location of a check's locations; `source` is `null` if they are those of the config's own defaults. */
-function placeOf(
-  name: string,
-  fileOf: LocationRules["fileOf"],
-): { readonly place: ConfigPath; readonly isOwn: boolean; readonly source: Source | null } {
+function placeOf(name: string, fileOf: LocationRules["fileOf"]) {
   const { source, written } = fileOf(name);
   const isOwn = valueAt(written, ["checks", name, "locations"]) !== undefined;
   const place = isOwn ? ["checks", name, "locations"] : ["defaults", "locations"];
@@ -70,10 +70,6 @@ export function findUnshared(
 }
 
 const CRON = "locations run one after another, which needs an interval";
-
-function withoutLocations<C extends Check>({ locations: _, ...check }: C): Check {
-  return check as Check;
-}
 
 function listProblems({ from, agree }: Locations, place: ConfigPath): readonly Problem[] {
   const repeated = from.findIndex((name, index) => from.indexOf(name) < index);

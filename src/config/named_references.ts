@@ -128,9 +128,8 @@ export function findChannelNameProblems(
   items: readonly FormattedValue[],
   options: ChannelNameOptions,
 ): readonly Problem[] {
-  return items.filter(({ written }) => !options.known.has(String(written)))
-    .slice(0, PROBLEMS_MAX)
-    .map((item) => describeUnknownName(item, options));
+  const unknown = items.filter(({ written }) => !options.known.has(String(written)));
+  return unknown.slice(0, PROBLEMS_MAX).map((item) => describeUnknownName(item, options));
 }
 
 function describeUnknownName({ path, written }: FormattedValue, options: ChannelNameOptions): Problem {
@@ -151,9 +150,8 @@ const NAMES_SHOWN_MAX = 8;
 function describeNames(known: readonly string[]): string {
   if (known.length === 0) return 'an object: the config has no "channels"';
   if (known.length > NAMES_SHOWN_MAX) return `one of the ${known.length} names in "channels", or an object`;
-  return known.length === 1
-    ? `the name ${known.map(quoteValue).join()} or an object`
-    : `one of the names ${known.map(quoteValue).join(", ")}, or an object`;
+  const names = known.map(quoteValue).join(", ");
+  return known.length === 1 ? `the name ${names} or an object` : `one of the names ${names}, or an object`;
 }
 
 export function warnOfUnusedChannels(
@@ -240,25 +238,17 @@ export class CheckSelectors {
 /** The maximum number of compared pairs of names; later errors have no suggestion. */
 const COMPARED_MAX = 200_000;
 
-interface Selected {
-  readonly checks: readonly Check[];
-  readonly page: Page | null;
-  readonly problems: readonly Problem[];
-}
-
-interface ListedFile {
-  readonly source: Source;
-  readonly written: JsonObject;
-}
-
 /**
  * Puts names in the place of all entries, and leaves channels out whose `checks` do not select the check. A check never
  * selects itself, and depends on no inactive check that it does not name.
  */
 export function withSelected(
   checks: readonly Check[],
-  { page, files }: { readonly page: Page | null; readonly files: readonly ListedFile[] },
-): Selected {
+  { page, files }: {
+    readonly page: Page | null;
+    readonly files: readonly { readonly source: Source; readonly written: JsonObject }[];
+  },
+): { readonly checks: readonly Check[]; readonly page: Page | null; readonly problems: readonly Problem[] } {
   const selectors = new CheckSelectors(checks);
   const problems: Problem[] = [];
   const miss = (entry: string, path: ConfigPath, own: string | null, source?: Source): void => {
@@ -325,16 +315,10 @@ export function withSelected(
     ...group,
     checks: namesOf(group.checks, { own: null, path: (place) => ["page", "groups", index, "checks", place] }),
   }));
-  return {
-    checks: selected,
-    page: page === null || groups === undefined ? page : { ...page, groups },
-    problems,
-  };
+  return { checks: selected, page: page && groups ? { ...page, groups } : null, problems };
 }
 
-function filterEntries(
-  written: JsonObject,
-): readonly { readonly entry: string; readonly path: ConfigPath }[] {
+function filterEntries(written: JsonObject) {
   return channelEntries(written).flatMap(({ path, entry: channel }) => {
     const entries = childOf(channel, "checks");
     return (Array.isArray(entries) ? entries : []).flatMap((entry, index) =>

@@ -43,10 +43,8 @@ export function parsePostgresUrl(
   parameters.delete("sslmode");
   const unknown = [...parameters.keys()].find((name) => !PARAMETERS.includes(name));
   if (unknown !== undefined) {
-    return {
-      message: `--state has the unknown parameter "${unknown}"`,
-      hint: `expected one of ${PARAMETERS.join(", ")}`,
-    };
+    const hint = `expected one of ${PARAMETERS.join(", ")}`;
+    return { message: `--state has the unknown parameter "${unknown}"`, hint };
   }
   const isUsable = names.length > 0 && names.every((name) => parseDatabaseHost(name) !== null);
   if (login === "" || database === "" || !isUsable) {
@@ -85,10 +83,7 @@ export async function openPostgresPlace(
   const { value, problems: [problem] } = await substitute(written, options);
   if (problem !== undefined) throw new MissingSettingError(`${problem.path.join(".")}: ${problem.message}`);
   const settings = isObject(value) ? value : written;
-  const text = (key: string): string | null => {
-    const found = settings[key];
-    return typeof found === "string" ? found : null;
-  };
+  const text = (key: string): string | null => typeof settings[key] === "string" ? settings[key] : null;
   const caFile = text("ca_file");
   const authorities = caFile === null ? [] : [await readAuthority(absolutePath(caFile, directory), files)];
   return {
@@ -127,23 +122,18 @@ export async function permissionsOfPostgres(
   { written, directory }: PostgresSettings,
   machine: Machine,
 ): Promise<RequiredPermissions> {
-  const { hosts: named = [] } = written;
   const options = { ...machine, directory, withoutSecrets: false };
-  const { value } = await substitute({ hosts: named }, options);
+  const { value } = await substitute({ hosts: written["hosts"] ?? [] }, options);
   const hosts = isObject(value) ? hostsOf(value) : [];
   const sockets = hosts.flatMap((host) => "socketPath" in host ? [host.socketPath] : []);
   const servers = hosts.flatMap((host) => "socketPath" in host ? [] : [host]);
   const { variables, files } = namedInPlaceholders(written);
-  const caFile = written["ca_file"];
+  const { ca_file: caFile } = written;
+  const named = [...files, ...typeof caFile === "string" ? [caFile] : []];
   const isSecured = servers.some(({ host }) => !isLoopback(host));
   return {
     net: servers.map(({ host, port }) => `${host}:${port}`),
-    read: [
-      ...sockets,
-      ...[...files, ...typeof caFile === "string" ? [caFile] : []].map((path) =>
-        absolutePath(path, directory)
-      ),
-    ],
+    read: [...sockets, ...named.map((path) => absolutePath(path, directory))],
     write: sockets,
     env: [...variables, ...permissionsOfTls(isSecured).env ?? []],
   };

@@ -1,7 +1,7 @@
 import { describeFileError } from "../shared/describe_error.ts";
 import type { PermissionClass } from "../domain/runtime_permissions.ts";
 import { readRegularFile } from "../shared/regular_file.ts";
-import type { Files, System } from "../domain/system.ts";
+import type { System } from "../domain/system.ts";
 import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
 import { childrenOf } from "./schema_view.ts";
 import { absolutePath } from "./source.ts";
@@ -15,12 +15,8 @@ export interface Substitution {
   readonly parts: readonly { readonly value: string; readonly start: number }[];
 }
 
-interface PlaceholderOptions {
-  /** Reads a variable; `undefined` when it is not set. */
-  readonly environment: System["environment"];
-  /** Asked first: a variable that may not be read is no error of the config. */
-  readonly mayReadEnvironment: System["mayReadEnvironment"];
-  readonly files: Files;
+/** `mayReadEnvironment` is asked first: a variable that may not be read is no error of the config. */
+interface PlaceholderOptions extends Pick<System, "environment" | "mayReadEnvironment" | "files"> {
   readonly directory: string;
   /** Whether the placeholders stay as they are; `$${` becomes `${` all the same. */
   readonly withoutSecrets: boolean;
@@ -171,12 +167,8 @@ async function resolveText(text: string, resolve: Resolver) {
       if (answer !== null) reasons.push(answer.reason);
     }
   }
-  return {
-    resolved: isWhole ? resolved + text.slice(end) : null,
-    parts: isWhole ? parts : [],
-    reasons,
-    textWarnings,
-  };
+  resolved += text.slice(end);
+  return { resolved: isWhole ? resolved : null, parts: isWhole ? parts : [], reasons, textWarnings };
 }
 
 function createResolver(options: PlaceholderOptions): Resolver {
@@ -186,12 +178,11 @@ function createResolver(options: PlaceholderOptions): Resolver {
   let errorCount = 0;
   return async (kind, name) => {
     if (errorCount === PROBLEMS_MAX) return null;
-    const confirmed =
-      await (kind === "env"
-        ? readVariable(name, options)
-        : files.getOrInsertComputed(name, () => readSecretFile(name, options)));
-    if (confirmed !== null && "reason" in confirmed && confirmed.reason.isLack !== true) errorCount++;
-    return confirmed;
+    const answer = kind === "env"
+      ? readVariable(name, options)
+      : await files.getOrInsertComputed(name, () => readSecretFile(name, options));
+    if (answer !== null && "reason" in answer && answer.reason.isLack !== true) errorCount++;
+    return answer;
   };
 }
 
@@ -205,14 +196,12 @@ function readVariable(name: string, options: PlaceholderOptions): Answer {
     const message = `${quoteValue(`\${env:${name}}`)} names no variable, expected letters, digits and _`;
     return { reason: { message } };
   }
+  const variable = `the environment variable ${quoteValue(name)}`;
   if (!options.mayReadEnvironment(name)) {
-    return lack(
-      `the environment variable ${quoteValue(name)} cannot be read: grant --allow-env=${name}`,
-      "env",
-    );
+    return lack(`${variable} cannot be read: grant --allow-env=${name}`, "env");
   }
   const value = options.environment(name);
-  return value === undefined ? lack(`the environment variable ${quoteValue(name)} is not set`) : { value };
+  return value === undefined ? lack(`${variable} is not set`) : { value };
 }
 
 async function readSecretFile(name: string, options: PlaceholderOptions): Promise<Answer> {

@@ -1,5 +1,5 @@
 import { type ConfigPath, describePath, type PlacedProblem, type Problem } from "./problem.ts";
-import { createScanner } from "jsonc-parser";
+import { createScanner, type JSONScanner } from "jsonc-parser";
 
 interface Position {
   /** From 1. Lines end with LF, CRLF or CR. */
@@ -51,29 +51,29 @@ function createLocator(text: string): (path: ConfigPath, at: "name" | "value") =
   /** Returns the keys of an object (of a duplicate key the first one), or the elements of a list. */
   const readEntries = (offset: number): ReadonlyMap<string | number, Entry> => {
     const entries = new Map<string | number, Entry>();
-    tokens.jump(offset);
+    tokens.setPosition(offset);
     const open = tokens.next();
     if (open !== TOKEN.openBrace && open !== TOKEN.openBracket) return entries;
     for (let token = tokens.next();; token = tokens.next()) {
       if (token === TOKEN.comma) continue;
       if (token === TOKEN.closeBrace || token === TOKEN.closeBracket || token === TOKEN.end) return entries;
-      const name = tokens.offset();
+      const name = tokens.getTokenOffset();
       let key: string | number = entries.size;
       if (open === TOKEN.openBrace) {
-        key = tokens.value();
+        key = tokens.getTokenValue();
         tokens.next();
         token = tokens.next();
       }
-      const value = tokens.offset();
+      const value = tokens.getTokenOffset();
       skipValue(token);
       if (!entries.has(key)) entries.set(key, { name, value });
     }
   };
 
   return (path, at) => {
-    tokens.jump(0);
+    tokens.setPosition(0);
     tokens.next();
-    let value = tokens.offset();
+    let value = tokens.getTokenOffset();
     let found = value;
     for (const segment of path) {
       const entry = containers.getOrInsertComputed(value, readEntries).get(segment);
@@ -124,40 +124,31 @@ export const TOKEN = {
 /** The error of a token, numbered likewise; 0: none. */
 export const FAULT = { openComment: 1, openString: 2, openNumber: 3 } as const;
 
-/** Reads a text token by token, without white space and comments. */
-export interface TokenReader {
+/**
+ * Reads a text token by token, without white space and comments. The position is the end of the token, and its error one
+ * of {@linkcode FAULT}, or another number for a string that is not right; 0 for none.
+ */
+export interface TokenReader extends JSONScanner {
   /** Reads the next token and returns its kind; a comment is returned only if it never ends. */
   next(): number;
-  jump(offset: number): void;
-  offset(): number;
-  end(): number;
-  value(): string;
-  /** One of {@linkcode FAULT}, or another number for a string that is not right; 0 for none. */
-  fault(): number;
 }
 
 export function createTokenReader(text: string): TokenReader {
   const scanner = createScanner(text, false);
-  return {
-    next: () => {
-      for (;;) {
-        // The scanner would make a string of the white space, a character at a time.
-        const start = scanner.getPosition();
-        let end = start;
-        while (isSpace(text.charCodeAt(end))) end++;
-        if (end > start) scanner.setPosition(end);
-        const kind: number = scanner.scan();
-        const isComment = kind === TOKEN.lineComment || kind === TOKEN.blockComment;
-        const fault: number = scanner.getTokenError();
-        if (!isComment || fault === FAULT.openComment) return kind;
-      }
-    },
-    jump: (offset) => scanner.setPosition(offset),
-    offset: () => scanner.getTokenOffset(),
-    end: () => scanner.getPosition(),
-    value: () => scanner.getTokenValue(),
-    fault: () => scanner.getTokenError(),
+  const next = (): number => {
+    for (;;) {
+      // The scanner would make a string of the white space, a character at a time.
+      const start = scanner.getPosition();
+      let end = start;
+      while (isSpace(text.charCodeAt(end))) end++;
+      if (end > start) scanner.setPosition(end);
+      const kind: number = scanner.scan();
+      const isComment = kind === TOKEN.lineComment || kind === TOKEN.blockComment;
+      const fault: number = scanner.getTokenError();
+      if (!isComment || fault === FAULT.openComment) return kind;
+    }
   };
+  return { ...scanner, next };
 }
 
 /** Space, tab, line feed and carriage return: all the white space that JSON has. */
@@ -176,13 +167,14 @@ export function findStatePath(text: string): string | null {
   for (let token = reader.next(); token !== TOKEN.end;) {
     if (token === TOKEN.openBrace) depth++;
     if (token === TOKEN.closeBrace) depth--;
-    const isKey = token === TOKEN.string && reader.value() === "state";
+    const isKey = token === TOKEN.string && reader.getTokenValue() === "state";
     token = reader.next();
     if (!isKey || token !== TOKEN.colon) continue;
     token = reader.next();
-    if (token !== TOKEN.string || reader.fault() !== 0 || reader.value() === "") continue;
-    if (depth === 1) return reader.value();
-    deeper ??= reader.value();
+    const path = reader.getTokenValue();
+    if (token !== TOKEN.string || reader.getTokenError() !== 0 || path === "") continue;
+    if (depth === 1) return path;
+    deeper ??= path;
   }
   return deeper;
 }

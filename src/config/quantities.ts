@@ -190,15 +190,10 @@ export type LimitFormat = keyof typeof LIMIT_FORMS;
 export function parseLimit(value: number | string, format: LimitFormat): Parsed<{ limit: Limit }> {
   if (typeof value === "number") return { limit: value };
   const percent = /^(\d{1,9}(?:\.\d{1,9})?)\s*%$/.exec(value.trim())?.[1];
-  if (percent !== undefined) {
-    return Number(percent) <= 100
-      ? { limit: { percent: Number(percent) } }
-      : refuse("is more than 100%", LIMIT_FORMS[format]);
-  }
+  if (Number(percent) > 100) return refuse("is more than 100%", LIMIT_FORMS[format]);
+  if (percent !== undefined) return { limit: { percent: Number(percent) } };
   const size = format === "size_or_percentage" ? parseSize(value) : null;
-  return size !== null && "bytes" in size
-    ? { limit: size.bytes }
-    : refuse("is not a limit", LIMIT_FORMS[format]);
+  return size && "bytes" in size ? { limit: size.bytes } : refuse("is not a limit", LIMIT_FORMS[format]);
 }
 
 /** A time of day such as `06:30`, including `24:00`, as minutes after midnight; `null` if the text is none. */
@@ -232,16 +227,13 @@ export function resolvedName(name: string, { format, types }: Pick<SchemaView, "
   return name.replace(/_(\w)/g, (_match, letter: string) => letter.toUpperCase()) + unit;
 }
 
+type Conversion<Value> = (value: string | number, options: ConversionOptions) => Value;
+
 /**
  * The conversions of formats, for texts and numbers. The other formats only describe a text. What can't be read in a
  * valid config is an unresolved placeholder.
  */
-const CONVERSIONS: {
-  readonly [Format in keyof FormatValues]: (
-    value: string | number,
-    options: ConversionOptions,
-  ) => FormatValues[Format];
-} = {
+const CONVERSIONS: { readonly [Format in keyof FormatValues]: Conversion<FormatValues[Format]> } = {
   duration: (value) => ({ ms: NaN, ...parseDuration(value) }).ms,
   interval: (value) => ({ ms: NaN, ...parseInterval(value) }).ms,
   retention: (value) => ({ ms: NaN, ...parseRetention(value) }).ms,
@@ -251,30 +243,17 @@ const CONVERSIONS: {
   size: (value) => ({ bytes: NaN, ...parseSize(value) }).bytes,
   size_or_percentage: (value) => ({ limit: NaN, ...parseLimit(value, "size_or_percentage") }).limit,
   count_or_percentage: (value) => ({ limit: NaN, ...parseLimit(value, "count_or_percentage") }).limit,
-  objective: (value) => {
-    const { percent, windowMs } = { percent: NaN, windowMs: NaN, ...parseObjective(String(value)) };
-    return { percent, windowMs };
-  },
+  objective: (value) => ({ percent: NaN, windowMs: NaN, ...parseObjective(String(value)) }),
   // Without a value for its placeholder, the channel sends nothing.
-  message_limit: (value) => {
-    const { count, windowMs } = { count: NaN, windowMs: NaN, ...parseMessageLimit(String(value)) };
-    return { count, windowMs };
-  },
+  message_limit: (value) => ({ count: NaN, windowMs: NaN, ...parseMessageLimit(String(value)) }),
   time_of_day: (value) => minuteOfDay(String(value)) ?? NaN,
   command: (value, options) =>
     options.commands.get(String(value)) ?? absolutePath(String(value), options.directory),
 };
 
-const BY_FORMAT: Readonly<Record<string, (value: string | number, options: ConversionOptions) => unknown>> =
-  CONVERSIONS;
+const BY_FORMAT: Readonly<Record<string, Conversion<unknown>>> = CONVERSIONS;
 
-export function convertValue(
-  value: JsonValue,
-  format: string | undefined,
-  options: ConversionOptions,
-): unknown {
-  const convert = format === undefined ? undefined : BY_FORMAT[format];
-  return convert === undefined || typeof value !== "string" && typeof value !== "number"
-    ? value
-    : convert(value, options);
+export function convertValue(value: JsonValue, format = "", options: ConversionOptions): unknown {
+  const convert = BY_FORMAT[format];
+  return typeof value === "string" || typeof value === "number" ? convert?.(value, options) ?? value : value;
 }

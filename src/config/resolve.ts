@@ -3,7 +3,7 @@ import type { Check, CheckByKind } from "../domain/check.ts";
 import type * as config from "../domain/generated/config.ts";
 import type { CronTimes, MaintenanceWindow, Schedule } from "../domain/schedule.ts";
 import { hashHex } from "../shared/hash.ts";
-import { channelKey, withFilters, withoutFilters } from "./channel_uses.ts";
+import { channelKey, withoutFilters } from "./channel_uses.ts";
 import { type ConversionOptions, convertValue, resolvedName } from "./quantities.ts";
 import { type ConfigPath, quoteValue } from "./problem.ts";
 import type { CreateCronTimes } from "./schedules.ts";
@@ -115,34 +115,27 @@ interface NamedSetting {
   readonly builtIn: JsonValue | undefined;
 }
 
-interface SettingSources {
-  readonly defaults: JsonObject;
-  /** Those of the config, where that is another file. @default null */
-  readonly outer?: JsonObject | null;
-}
-
 interface PickedSetting {
   readonly name: string;
   readonly value: JsonValue | undefined;
   readonly origin: Origin;
 }
 
-/** Returns the value of a setting from the check, else from `defaults`, else the built-in one. */
+/**
+ * Returns the value of a setting from the check, else from `defaults`, else the built-in one. `outer`: the defaults of
+ * the config, where that is another file.
+ */
 export function pickSetting(
-  { name, otherName, builtIn }: NamedSetting,
+  { name, otherName = name, builtIn }: NamedSetting,
   check: JsonObject,
-  { defaults, outer = null }: SettingSources,
+  { defaults, outer }: { readonly defaults: JsonObject; readonly outer: JsonObject | null },
 ): PickedSetting {
-  const isIn = (source: JsonObject): boolean =>
-    name in source || otherName !== undefined && otherName in source;
-  const of = (source: JsonObject, origin: Origin): PickedSetting => {
-    const given = otherName === undefined || name in source ? name : otherName;
-    return { name: given, value: source[given], origin };
+  const of = (source: JsonObject, origin: Origin): PickedSetting | null => {
+    const given = name in source ? name : otherName;
+    return given in source ? { name: given, value: source[given], origin } : null;
   };
-  if (isIn(check)) return of(check, "check");
-  if (isIn(defaults)) return of(defaults, "defaults");
-  if (outer !== null && isIn(outer)) return of(outer, "outer");
-  return { name, value: builtIn, origin: "built-in" };
+  return of(check, "check") ?? of(defaults, "defaults") ?? (outer && of(outer, "outer")) ??
+    { name, value: builtIn, origin: "built-in" };
 }
 
 /** A check whose keys are resolved, each for itself. */
@@ -174,10 +167,8 @@ class Resolver {
   readonly #shared = { defaults: new Map<Schema, unknown>(), "built-in": new Map<Schema, unknown>() };
   /** Resolves values of the config's defaults: paths there are relative to its directory. */
   readonly #outer: Resolver | null;
-
   /** Channels with their keys, by the list as it is written. */
   readonly #keyed = new WeakMap<readonly JsonValue[], readonly Channel[]>();
-
   /** Windows that checks share, by the list of their own. */
   readonly #joinedWindows = new Map<readonly config.Window[], readonly MaintenanceWindow[]>();
   #configWindows: readonly MaintenanceWindow[] | undefined;
@@ -199,23 +190,17 @@ class Resolver {
       const { value, origin } = this.#pick(name, setting, check, lacks);
       if (value !== undefined) settings[setting.target] = this.#resolve(setting.schema, value, origin);
     }
-    const {
-      threshold,
-      recoveryThreshold,
-      schedule,
-      maintenanceWindows,
-      notifications,
-      locations,
-      action,
-      ...rest
-    } = settings as Record<string, unknown> & ResolvedCheck;
+    const { threshold, recoveryThreshold = threshold, schedule, notifications, ...other } = settings as
+      & Record<string, unknown>
+      & ResolvedCheck;
+    const { maintenanceWindows, locations, action, ...rest } = other;
     const definition = this.#definitionOf(name);
     return {
       ...rest,
       name,
       ...definition !== null && { definition },
       threshold,
-      recoveryThreshold: recoveryThreshold ?? threshold,
+      recoveryThreshold,
       schedule: this.#schedule(schedule),
       ...lacks.length === 0 && "cron" in rest.parameters && rest.parameters.cron !== undefined && {
         jobTimes: this.#sharedTimes(rest.parameters.cron, rest.parameters.timeZone),
@@ -342,8 +327,8 @@ class Resolver {
         const { hours: _hours, ...rest } = channel;
         const use = { ...rest, ...readHours(channel, this.#options) };
         if ("channel" in use) {
-          const known = named.get(use.channel);
-          return known === undefined ? [] : withFilters(known, use);
+          const { channel: name, ...filters } = use;
+          return named.has(name) ? { ...named.get(name), ...filters } as Channel : [];
         }
         const key = isObject(asWritten) ? channelKey(asWritten, items, { reader, otherDirectory }) : "";
         const lacks = lacksAt?.([...path, index]) ?? [];

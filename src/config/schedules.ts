@@ -71,7 +71,7 @@ export function findCronProblems(
     const problem = cronProblem(String(value), createCronTimes, value === written);
     if (problem !== null) {
       const message = `${quoteValue(written)} ${problem.message}`;
-      problems.push({ path, ...problem, message, ...(isPlaceholder(written) && { isLack: true }) });
+      problems.push({ path, ...problem, message, isLack: isPlaceholder(written) });
     }
   }
   return problems;
@@ -85,13 +85,11 @@ function cronProblem(
   createCronTimes: CreateCronTimes,
   mayQuote: boolean,
 ): Pick<Problem, "message" | "hint"> | null {
-  const fields = text.trim().split(/\s+/).length;
-  if (fields === 6) {
+  if (text.trim().split(/\s+/).length === 6) {
     return { message: `has 6 fields, ${FORMS}`, hint: "remove the first field: there are no seconds" };
   }
   try {
-    if (createCronTimes(text, "UTC") !== null) return null;
-    return { message: "never matches a time" };
+    return createCronTimes(text, "UTC") === null ? { message: "never matches a time" } : null;
   } catch {
     // The exact error would quote a secret.
     const fault = mayQuote ? findNumberOutOfRange(text) : null;

@@ -21,20 +21,13 @@ export interface JudgingSchema {
 export async function openSchema(shape: Shape): Promise<JudgingSchema> {
   const defaultReader = createSchemaReader(monitorSchema);
   if (shape === "monitor") {
-    return {
-      reader: defaultReader,
-      validator: { validate: validateMonitor as Validator, kinds },
-      wider: null,
-      shapeName: "the schema",
-    };
+    const validator = { validate: validateMonitor as Validator, kinds };
+    return { reader: defaultReader, validator, wider: null, shapeName: "the schema" };
   }
-  const { schema, validator } = await SHAPES[shape]();
-  return {
-    reader: createSchemaReader(schema),
-    validator: { validate: validator.default as Validator, kinds: validator },
-    wider: defaultReader,
-    shapeName: `profile ${shape}`,
-  };
+  const { schema, validator: module } = await SHAPES[shape]();
+  const reader = createSchemaReader(schema);
+  const validator = { validate: module.default as Validator, kinds: module };
+  return { reader, validator, wider: defaultReader, shapeName: `profile ${shape}` };
 }
 
 /** The shapes of the specification, read only when asked for. */

@@ -130,36 +130,21 @@ function refuseUtf16(bytes: Uint8Array, { label, path }: Omit<Source, "text">): 
   });
 }
 
-/** Names the place of the first byte that is not UTF-8. */
+/** Names the place of the first byte that is not UTF-8: the first U+FFFD that is not in the file itself. */
 function invalidUtf8(bytes: Uint8Array, place: Omit<Source, "text">): ConfigError {
-  const before = new TextDecoder("utf-8").decode(bytes.subarray(0, validLength(bytes)), { stream: true });
-  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
-  const index = new TextEncoder().encode(before).length + (hasMark ? 3 : 0);
-  const byte = (bytes[index] ?? 0).toString(16).padStart(2, "0");
+  const text = new TextDecoder().decode(bytes);
+  const markLength = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+  const indexOf = (at: number): number => markLength + new TextEncoder().encode(text.slice(0, at)).length;
+  const isWritten = (index: number): boolean => bytes.subarray(index, index + 3).toHex() === "efbfbd";
+  let offset = text.indexOf("\ufffd");
+  while (isWritten(indexOf(offset))) offset = text.indexOf("\ufffd", offset + 1);
+  const byte = (bytes[indexOf(offset)] ?? 0).toString(16).padStart(2, "0");
   const message = `byte 0x${byte} is not valid UTF-8, expected a config in UTF-8`;
-  const text = new TextDecoder("utf-8").decode(bytes);
-  const offset = before.length;
   return new ConfigError(`cannot use config "${place.label}": it is not UTF-8`, {
     source: { ...place, text },
     problems: [{ path: "", message, hint: null, ...positionOf(text, offset), offset }],
     hint: "save it as UTF-8",
   });
-}
-
-/** Returns how many bytes from the start may be the beginning of UTF-8 text; the last character may be incomplete. */
-function validLength(bytes: Uint8Array): number {
-  let valid = 0;
-  let invalid = bytes.length;
-  while (invalid - valid > 1) {
-    const middle = (valid + invalid) >> 1;
-    try {
-      new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, middle), { stream: true });
-      valid = middle;
-    } catch {
-      invalid = middle;
-    }
-  }
-  return valid;
 }
 
 const FILE_NAMES = ["monitor.jsonc", "monitor.json"];

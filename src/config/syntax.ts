@@ -58,6 +58,8 @@ class BrokenSyntax extends Error {
   }
 }
 
+const OPEN_STRING_HINT = 'a backslash makes the " after it part of the text: write \\\\ for a backslash';
+
 const VALUE_FORMS = "expected a string in double quotes, a number, true, false, null, { or [";
 
 /** Reads one text. Invariant: `#token` is the first token that has not been used yet. */
@@ -95,7 +97,7 @@ class Parser {
   }
 
   #advance(): void {
-    this.#end = this.#tokens.end();
+    this.#end = this.#tokens.getPosition();
     this.#token = this.#tokens.next();
     if (this.#token === TOKEN.blockComment) this.#fail("this comment is not terminated, expected */");
   }
@@ -107,18 +109,15 @@ class Parser {
       case TOKEN.openBracket:
         return this.#readList();
       case TOKEN.string:
-        return this.#readString();
+        this.#refuseBrokenString();
+        return this.#used(this.#tokens.getTokenValue());
       case TOKEN.number:
         return this.#readNumber();
       case TOKEN.true:
-      case TOKEN.false: {
-        const value = this.#token === TOKEN.true;
-        this.#advance();
-        return value;
-      }
+      case TOKEN.false:
+        return this.#used(this.#token === TOKEN.true);
       case TOKEN.null:
-        this.#advance();
-        return null;
+        return this.#used(null);
       case TOKEN.unknown: {
         const word = this.#word();
         return this.#fail(`${describeToken(word)} is not a JSON value, ${VALUE_FORMS}`, hintForValue(word));
@@ -126,6 +125,12 @@ class Parser {
       default:
         return this.#failExpecting("a value");
     }
+  }
+
+  /** Goes on after a value that is the current token. */
+  #used<Value>(value: Value): Value {
+    this.#advance();
+    return value;
   }
 
   #readObject(): JsonObject {
@@ -181,7 +186,7 @@ class Parser {
       if (this.#missingCommas.length >= MISSING_COMMAS_MAX) this.#failExpecting("a comma");
       this.#missingCommas.push({
         path: [],
-        offset: this.#tokens.offset(),
+        offset: this.#tokens.getTokenOffset(),
         message: `unexpected ${this.#describe()}, expected a comma`,
         hint: "put a comma after the value before it",
       });
@@ -192,7 +197,7 @@ class Parser {
   #readName(): string {
     if (this.#token === TOKEN.string) {
       this.#refuseBrokenString();
-      return this.#tokens.value();
+      return this.#tokens.getTokenValue();
     }
     if (this.#isWord()) {
       const word = this.#word();
@@ -205,30 +210,22 @@ class Parser {
   #reportDuplicate(name: string): void {
     this.#duplicates.push({
       path: [...this.#path],
-      offset: this.#tokens.offset(),
+      offset: this.#tokens.getTokenOffset(),
       message: `the name ${quoteValue(name)} is specified more than once in one object`,
       hint: "rename or remove one of them",
     });
   }
 
-  #readString(): string {
-    this.#refuseBrokenString();
-    const value = this.#tokens.value();
-    this.#advance();
-    return value;
-  }
-
   #refuseBrokenString(): void {
-    const fault = this.#tokens.fault();
+    const fault: number = this.#tokens.getTokenError();
     if (fault === 0) return;
-    const offset = this.#tokens.offset();
-    const raw = this.#text.slice(offset, this.#tokens.end());
+    const offset = this.#tokens.getTokenOffset();
+    const raw = this.#text.slice(offset, this.#tokens.getPosition());
     if (fault === FAULT.openString) {
+      const what = `${describeToken(raw)} is an unterminated string`;
       this.#fail(
-        `${describeToken(raw)} is an unterminated string, expected " before the end of the line`,
-        /\\"[\s,}\]]*$/.test(raw)
-          ? 'a backslash makes the " after it part of the text: write \\\\ for a backslash'
-          : undefined,
+        `${what}, expected " before the end of the line`,
+        /\\"[\s,}\]]*$/.test(raw) ? OPEN_STRING_HINT : undefined,
       );
     }
     const { index, message, hint } = explainString(raw);
@@ -236,28 +233,22 @@ class Parser {
   }
 
   #readNumber(): number {
-    const offset = this.#tokens.offset();
-    const fault = this.#tokens.fault();
-    const written = this.#tokens.value();
+    const offset = this.#tokens.getTokenOffset();
+    const fault: number = this.#tokens.getTokenError();
+    const written = this.#tokens.getTokenValue();
     const value = Number(written);
     const word = fault === FAULT.openNumber ? this.#word() : "";
     if (word !== "") this.#fail(`"${word}" is a number that breaks off, expected a digit after it`);
     this.#advance();
     // Characters directly behind a number are part of it for the writer: 007, 0x1F, 10s.
-    if (this.#end === this.#tokens.offset() && this.#isWord() && /^[\w.+-]/.test(this.#word())) {
+    if (this.#end === this.#tokens.getTokenOffset() && this.#isWord() && /^[\w.+-]/.test(this.#word())) {
       const whole = this.#text.slice(offset, this.#end) + this.#word();
-      this.#failAt(
-        offset,
-        `${describeToken(whole)} is not a JSON value, ${VALUE_FORMS}`,
-        hintForValue(whole),
-      );
+      const message = `${describeToken(whole)} is not a JSON value, ${VALUE_FORMS}`;
+      this.#failAt(offset, message, hintForValue(whole));
     }
     if (String(value) !== written && !isExactNumber(written)) {
-      this.#failAt(
-        offset,
-        `${describeToken(written)} has too many digits for a number, it would be ${value}`,
-        'write fewer digits; search for a long number with "body_part"',
-      );
+      const message = `${describeToken(written)} has too many digits for a number, it would be ${value}`;
+      this.#failAt(offset, message, 'write fewer digits; search for a long number with "body_part"');
     }
     return value;
   }
@@ -268,13 +259,13 @@ class Parser {
   }
 
   #word(): string {
-    const offset = this.#tokens.offset();
+    const offset = this.#tokens.getTokenOffset();
     const rest = this.#text.slice(offset, offset + 200);
-    return /^[^\s{}[\]",:/]+/.exec(rest)?.[0] ?? this.#text.slice(offset, this.#tokens.end());
+    return /^[^\s{}[\]",:/]+/.exec(rest)?.[0] ?? this.#text.slice(offset, this.#tokens.getPosition());
   }
 
   #describe(): string {
-    const token = this.#text.slice(this.#tokens.offset(), this.#tokens.end());
+    const token = this.#text.slice(this.#tokens.getTokenOffset(), this.#tokens.getPosition());
     return describeToken(this.#isWord() ? this.#word() : token);
   }
 
@@ -292,7 +283,7 @@ class Parser {
   }
 
   #fail(message: string, hint?: string): never {
-    return this.#failAt(this.#tokens.offset(), message, hint);
+    return this.#failAt(this.#tokens.getTokenOffset(), message, hint);
   }
 
   #failAt(offset: number, message: string, hint?: string): never {

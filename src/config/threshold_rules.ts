@@ -84,14 +84,11 @@ const SHORTER_MS = [60, 30, 10, 5, 1].map((minutes) => minutes * 60_000).concat(
 export function findListenProblems(listen: Listen | null): readonly Problem[] {
   if (listen === null) return [];
   const exposure = describeExposure(listen);
-  return [
-    ...exposure === null
-      ? []
-      : [{ path: ["listen", "address"], message: exposure, hint: 'set "token", or "public" with tags' }],
-    ...listen.actions && listen.token === undefined
-      ? [{ path: ["listen", "actions"], message: "requires a token to sign in with", hint: 'set "token"' }]
-      : [],
-  ];
+  const hint = 'set "token", or "public" with tags';
+  const exposed = exposure === null ? [] : [{ path: ["listen", "address"], message: exposure, hint }];
+  if (!listen.actions || listen.token !== undefined) return exposed;
+  const message = "requires a token to sign in with";
+  return [...exposed, { path: ["listen", "actions"], message, hint: 'set "token"' }];
 }
 
 /** Describes why an endpoint is exposed; `null`: it has a token, or only this machine can connect. */

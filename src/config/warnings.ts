@@ -8,22 +8,15 @@ import type { Metrics } from "../domain/generated/config.ts";
 import type { FileFacts, Files } from "../domain/system.ts";
 import type { FormattedValue } from "./schema_view.ts";
 import { holdsSecret } from "./placeholders.ts";
-import { type Problem, quoteValue, type Source } from "./problem.ts";
+import { type ConfigPath, type Problem, quoteValue, type Source } from "./problem.ts";
 import { absolutePath } from "./source.ts";
 import { DAY_MS, HOUR_MS, SECOND_MS } from "../shared/time_units.ts";
-
-type SettingPath = readonly [key: string, ...rest: readonly (string | number)[]];
-
-export interface SettingPlace {
-  readonly isOwn: boolean;
-  readonly source: Source;
-}
 
 /** `listed` are the same checks with the entries of their lists as written. */
 export function findWarnings(
   checks: readonly Check[],
   listed: readonly Check[],
-  locate: (name: string, key: string) => SettingPlace,
+  locate: (name: string, key: string) => { readonly isOwn: boolean; readonly source: Source },
 ): readonly Problem[] {
   const warnings: Problem[] = [];
   if (!checks.some(({ active }) => active)) {
@@ -32,22 +25,22 @@ export function findWarnings(
   }
   // A value of "defaults" gets one warning, not one for each check that uses it.
   const saidOfDefaults = new Map<Source, Set<string>>();
-  const warn = (name: string, [key, ...rest]: SettingPath, message: string, hint?: string): void => {
+  const warn = (name: string, setting: ConfigPath, message: string, hint?: string): void => {
+    const key = String(setting[0]);
     const { isOwn, source } = locate(name, key);
     if (!isOwn) {
       const said = saidOfDefaults.getOrInsertComputed(source, () => new Set());
       if (said.has(key)) return;
       said.add(key);
     }
-    const path = [...(isOwn ? ["checks", name] : ["defaults"]), key, ...rest];
-    warnings.push({ path, source, message, ...hint !== undefined && { hint } });
+    const owner = isOwn ? ["checks", name] : ["defaults"];
+    warnings.push({ path: [...owner, ...setting], source, message, hint });
   };
   const inactive = new Set(checks.filter(({ active }) => !active).map(({ name }) => name));
   // Their group notifies.
   const grouped = new Set(checks.flatMap(combinedChecks));
   for (const [index, check] of listed.entries()) {
-    const { name, active, schedule, timeoutMs, dependsOn, action, threshold, objective } = check;
-    const { duration, metrics } = check;
+    const { name, active, schedule, timeoutMs, dependsOn, action, threshold, objective, duration } = check;
     const { notifications } = checks[index] ?? check;
     if (notifications.length === 0 && !grouped.has(name)) {
       const message = check.notifications.length === 0
@@ -68,24 +61,22 @@ export function findWarnings(
       const message = `is ${quoteValue(combined)}, which is inactive and left out`;
       warn(name, ["parameters", "checks", index], message);
     }
-    const isUnnoted = check.kind === "reported" || check.agent !== undefined ||
-      check.locations !== undefined || check.invert ||
-      combinedChecks(check).length > 0;
+    const isUnnoted = check.kind === "reported" || (check.agent ?? check.locations) !== undefined ||
+      check.invert || combinedChecks(check).length > 0;
     if (check.unit !== undefined && isUnnoted) {
       const message = 'has no effect with "locations" or "invert", on a group, or on what an agent reports';
       warn(name, ["unit"], message);
     }
     if (action !== undefined && action.after > threshold) {
-      const message =
-        `is ${action.after}, more than the threshold ${threshold}, so the problem is sent first`;
-      warn(name, ["action", "after"], message);
+      const more = `is ${action.after}, more than the threshold ${threshold}`;
+      warn(name, ["action", "after"], `${more}, so the problem is sent first`);
     }
     const undecided = objective === undefined ? null : findUndecided(objective, { name, schedule });
     if (undecided !== null) warn(name, ["objective"], undecided.message, undecided.hint);
     const limits = [
-      ...duration === undefined ? [] : [{ path: ["duration"] as const, rule: duration, of: OF_DURATIONS }],
-      ...Object.entries(metrics ?? {}).map(([metric, one]) => ({
-        ...{ path: ["metrics", metric] as const, rule: asDurationLimits(one), of: countedOf(metric) },
+      ...duration === undefined ? [] : [{ path: ["duration"], rule: duration, of: OF_DURATIONS }],
+      ...Object.entries(check.metrics ?? {}).map(([metric, one]) => ({
+        ...{ path: ["metrics", metric], rule: asDurationLimits(one), of: countedOf(metric) },
       })),
     ];
     for (const { path, rule, of } of limits) {
@@ -117,11 +108,8 @@ export function findWarnings(
     }
     if (timeoutMs > regularIntervalMs && locate(name, "timeout").isOwn) {
       const both = compare(timeoutMs, regularIntervalMs);
-      warn(
-        name,
-        ["timeout"],
-        `is longer than the regular interval (${both}), so a slow run skips the next runs`,
-      );
+      const message = `is longer than the regular interval (${both}), so a slow run skips the next runs`;
+      warn(name, ["timeout"], message);
     }
   }
   return warnings;
@@ -140,9 +128,8 @@ function findUndecided(
   const message = `${permits}, but ${outage} is uncertain by ${describeDuration(uncertainMs)}`;
   // From the last run before an outage to its first, and from its last to the next one.
   const telling = describeDuration(budgetMs / 2);
-  return budgetMs < 2 * SECOND_MS
-    ? { message, hint: "lower it: no interval can decide it" }
-    : { message, hint: `run the check every ${telling} or more often` };
+  const faster = `run the check every ${telling} or more often`;
+  return { message, hint: budgetMs < 2 * SECOND_MS ? "lower it: no interval can decide it" : faster };
 }
 
 function compare(oneMs: number, otherMs: number): string {
@@ -224,8 +211,8 @@ export async function warnOfPaths(
   { directory, files, commands }: PathOptions,
 ): Promise<readonly Problem[]> {
   // All at once: on a hung mount each takes two seconds.
-  const facts = new Map<string, Promise<FileFacts | "missing" | "unknown">>();
-  const look = async (path: string): Promise<FileFacts | "missing" | "unknown"> =>
+  const facts = new Map<string, Promise<Found>>();
+  const look = async (path: string): Promise<Found> =>
     files === null ? "unknown" : await facts.getOrInsertComputed(path, () => lookAt(path, files));
   const warnings = await Promise.all(values.map(async (item) => {
     const { path, value, written } = item;
@@ -238,19 +225,20 @@ export async function warnOfPaths(
     if (suspicion !== null && (found === "missing" || found === "unknown")) {
       return { path, message: `${quoteValue(written)} ${suspicion.message}`, hint: suspicion.hint };
     }
-    return isCommand ? warnOfCommand(found, { path, written }) : null;
+    return isCommand ? warnOfCommand(found, item) : null;
   }));
   return warnings.filter((warning) => warning !== null);
 }
 
-async function lookAt(path: string, files: Pick<Files, "stat">): Promise<FileFacts | "missing" | "unknown"> {
+type Found = FileFacts | "missing" | "unknown";
+
+async function lookAt(path: string, files: Pick<Files, "stat">): Promise<Found> {
   try {
     return await files.stat(path);
   } catch (error) {
+    const { NotFound, NotADirectory } = Deno.errors;
     // Other errors may be temporary or about permissions, and the run reports them.
-    return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory
-      ? "missing"
-      : "unknown";
+    return error instanceof NotFound || error instanceof NotADirectory ? "missing" : "unknown";
   }
 }
 
@@ -273,10 +261,7 @@ function suspect({ format, value, written }: FormattedValue) {
   return { message: "has a space in it, and no shell splits it", hint: 'put arguments into "arguments"' };
 }
 
-function warnOfCommand(
-  found: FileFacts | "missing" | "unknown",
-  { path, written }: Pick<FormattedValue, "path" | "written">,
-): Problem | null {
+function warnOfCommand(found: Found, { path, written }: FormattedValue): Problem | null {
   const command = `the command ${quoteValue(written)}`;
   if (found === "unknown") return null;
   if (found === "missing") return { path, message: `${command} does not exist` };

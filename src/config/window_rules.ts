@@ -39,10 +39,9 @@ interface WindowFindings {
 
 export function validateWindows(file: WindowsFile, options: RuleOptions): WindowFindings {
   const lists = windowLists(file.written);
-  const tooLong = lists.filter(({ windows }) => windows.length > WINDOWS_MAX).map(({ path, windows }) => ({
-    path,
-    message: `has ${windows.length} windows, expected at most ${WINDOWS_MAX}`,
-  }));
+  const tooLong = lists.filter(({ windows }) => windows.length > WINDOWS_MAX).map(({ path, windows }) => (
+    { path, message: `has ${windows.length} windows, expected at most ${WINDOWS_MAX}` }
+  ));
   if (tooLong.length > 0) return { problems: tooLong, warnings: [] };
   const found = lists.flatMap(({ path, windows }) =>
     windows.map((window, index) =>
@@ -87,9 +86,8 @@ function validateWindow(written: JsonObject, place: Place): WindowFindings {
 }
 
 interface WindowForm {
-  readonly key: string;
   readonly required: readonly string[];
-  readonly others: readonly string[];
+  readonly others?: readonly string[];
   readonly problems: Rule;
   readonly warnings: Rule;
 }
@@ -97,27 +95,12 @@ interface WindowForm {
 type Rule = (place: Place) => readonly Problem[];
 
 const CALENDAR: WindowForm = {
-  key: "to",
-  required: ["from", "to"],
-  others: ["days", "days_of_month", "months"],
-  problems: calendarProblems,
-  warnings: calendarWarnings,
+  ...{ required: ["from", "to"], others: ["days", "days_of_month", "months"] },
+  ...{ problems: calendarProblems, warnings: calendarWarnings },
 };
-const ONCE: WindowForm = {
-  key: "until",
-  required: ["from", "until"],
-  others: [],
-  problems: onceProblems,
-  warnings: onceWarnings,
-};
-const CRON: WindowForm = {
-  key: "cron",
-  required: ["cron", "duration"],
-  others: [],
-  problems: () => [],
-  warnings: cronWarnings,
-};
-const KEYS = new Set([CALENDAR, ONCE, CRON].flatMap(({ required, others }) => [...required, ...others]));
+const ONCE: WindowForm = { required: ["from", "until"], problems: onceProblems, warnings: onceWarnings };
+const CRON: WindowForm = { required: ["cron", "duration"], problems: () => [], warnings: cronWarnings };
+const KEYS = new Set([CALENDAR, ONCE, CRON].flatMap(({ required, others = [] }) => [...required, ...others]));
 
 function formOf(window: JsonObject): WindowForm {
   if ("cron" in window || "duration" in window) return CRON;
@@ -127,13 +110,14 @@ function formOf(window: JsonObject): WindowForm {
 }
 
 function findMisplacedKeys(window: JsonObject, form: WindowForm, path: ConfigPath): readonly Problem[] {
-  const known = new Set([...form.required, ...form.others]);
-  const other = Object.keys(window).find((key) => KEYS.has(key) && !known.has(key));
+  const { required, others = [] } = form;
+  const other = Object.keys(window).find((key) => KEYS.has(key) && ![...required, ...others].includes(key));
   if (other !== undefined) {
-    const message = `cannot be used with "${form.key in window ? form.key : form.required[1]}"`;
+    const given = required.find((key) => key !== "from" && key in window) ?? required[1];
+    const message = `cannot be used with "${given}"`;
     return [{ path: [...path, other], at: "name", message, hint: FORMS }];
   }
-  const missing = form.required.filter((key) => !(key in window));
+  const missing = required.filter((key) => !(key in window));
   if (missing.length === 0) return [];
   const keys = missing.map((key) => `"${key}"`).join(" and ");
   const message = `missing ${missing.length === 1 ? "key" : "keys"} ${keys}`;
@@ -310,11 +294,8 @@ export function readWindow(written: Window, options: ReadWindowOptions): Mainten
   const common = reason === undefined ? {} : { reason };
   if (isUnresolved(written)) return { ...common, fromMs: NaN, untilMs: NaN };
   if (cron !== undefined) {
-    return {
-      ...common,
-      times: readTimes(cron, { ...options, timeZone }),
-      durationMs: written.durationMs ?? NaN,
-    };
+    const times = readTimes(cron, { ...options, timeZone });
+    return { ...common, times, durationMs: written.durationMs ?? NaN };
   }
   if (until !== undefined) {
     const fromMs = readTime(from, { timeZone, edge: "from" }) ?? NaN;
@@ -331,11 +312,9 @@ export function readWindow(written: Window, options: ReadWindowOptions): Mainten
   };
 }
 
-function isUnresolved(
-  { from, toMinute, until, cron, durationMs, timeZone, daysOfMonth = [] }: Window,
-): boolean {
-  return [from, until, cron, timeZone, ...daysOfMonth].some((value) => String(value).includes("${")) ||
-    Number.isNaN(toMinute) || Number.isNaN(durationMs);
+function isUnresolved({ reason: _reason, ...window }: Window): boolean {
+  const values = Object.values(window).flat();
+  return values.some((value) => Number.isNaN(value) || String(value).includes("${"));
 }
 
 /** @throws {Error} If the expression was not validated. */
@@ -351,12 +330,9 @@ function readTimes(expression: string, { timeZone, createCronTimes }: ReadWindow
 function readDays(item: unknown): DayRange | null {
   if (typeof item !== "number" && typeof item !== "string") return null;
   const [, from, to] = /^(-?\d{1,2}):(-?\d{1,2})$/.exec(String(item)) ?? [];
-  const range = from === undefined || to === undefined
-    ? { from: Number(item), to: Number(item) }
-    : { from: Number(from), to: Number(to) };
-  return [range.from, range.to].every((day) => Number.isInteger(day) && day !== 0 && Math.abs(day) <= 31)
-    ? range
-    : null;
+  const range = { from: Number(from ?? item), to: Number(to ?? item) };
+  const isDay = (day: number): boolean => Number.isInteger(day) && day !== 0 && Math.abs(day) <= 31;
+  return isDay(range.from) && isDay(range.to) ? range : null;
 }
 
 const FORM = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(Z|[+-]\d\d:\d\d)?)?$/;
