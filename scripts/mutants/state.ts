@@ -247,42 +247,40 @@ export const STATE: FaultyLayer = {
       ],
     },
     {
-      file: "src/state/sqlite/sqlite_outbox.ts",
+      file: "src/state/sql/outbox_and_jobs.ts",
       tests: SQLITE,
       faults: [
         [
           "two processes queue the same summary",
-          "if (present?.schedule !== before?.schedule || present?.scheduledMs !== before?.scheduledMs) {",
-          "if (present?.schedule !== before?.schedule) {",
+          "AND scheduled_at_ms = ${parameter(4)}",
+          "AND scheduled_at_ms >= ${parameter(4)}",
         ],
-      ],
-    },
-    {
-      file: "src/state/sqlite/sqlite_outbox.ts",
-      tests: SQLITE,
-      faults: [
+        [
+          "a summary is queued although another process did",
+          "if (kept.length > 0) yield* each",
+          "if (kept.length >= 0) yield* each",
+        ],
         [
           "a delivery is deleted before the results of its time",
-          "WHERE at_ms < ?1 OR",
-          "WHERE at_ms > ?1 OR",
+          "at_ms < ${limit} OR",
+          "at_ms > ${limit} OR",
         ],
-        ["no delivery is ever surplus", "- ${DELIVERIES_MAX} LIMIT ?2", "- ${2 * DELIVERIES_MAX} LIMIT ?2"],
+        ["no delivery is ever surplus", "- ${DELIVERIES_MAX}`", "- ${2 * DELIVERIES_MAX}`"],
         ["silence end ends maintenance windows", "kind <> 'maintenance'", "kind <> 'acknowledgement'"],
         [
           "a dropped notification is deleted by its plan alone",
-          "AND coalesce(first_failed_at_ms, next_attempt_at_ms) < ?1 LIMIT ?2)",
-          "AND coalesce(first_failed_at_ms, next_attempt_at_ms) IS NOT NULL LIMIT ?2)",
+          "AND coalesce(first_failed_at_ms, next_attempt_at_ms) < ${limit}`",
+          "AND coalesce(first_failed_at_ms, next_attempt_at_ms) IS NOT NULL`",
         ],
-      ],
-    },
-    {
-      file: "src/state/sql/rows.ts",
-      tests: SQLITE,
-      faults: [
         [
           "the markers of deleted checks stay",
           "WHERE check_name NOT IN (SELECT name FROM checks)",
           "WHERE check_name IN ('')",
+        ],
+        [
+          "a run that began before the last end is still in progress",
+          "AND job_runs.id > (SELECT coalesce(max(id), 0)",
+          "AND job_runs.id > (SELECT coalesce(max(id), 0) * 0",
         ],
       ],
     },
@@ -330,19 +328,8 @@ export const STATE: FaultyLayer = {
       faults: [
         [
           "a damaged file is not quarantined",
-          '[11, { failure: "damaged", reason',
-          '[11, { failure: "other", reason',
-        ],
-      ],
-    },
-    {
-      file: "src/state/sqlite/database_store.ts",
-      tests: SQLITE,
-      faults: [
-        [
-          "a run that began before the last end is still in progress",
-          "AND id > (SELECT coalesce(max(id), 0)",
-          "AND id > (SELECT coalesce(max(id), 0) * 0",
+          '[11, ["damaged",',
+          '[11, ["other",',
         ],
       ],
     },
@@ -453,27 +440,6 @@ export const POSTGRES: FaultyLayer = {
           "an older process of a host takes its place back",
           "WHERE members.process = excluded.process OR $6::boolean",
           "WHERE members.process = excluded.process OR $6::boolean OR true",
-        ],
-      ],
-    },
-    {
-      file: "src/state/postgres/postgres_outbox.ts",
-      tests: POSTGRES_STORE,
-      faults: [
-        [
-          "two members queue the same summary",
-          "WHERE schedule = $3 AND scheduled_at_ms = $4",
-          "WHERE schedule = $3 AND scheduled_at_ms >= $4",
-        ],
-        [
-          "silence end in PostgreSQL ends maintenance windows",
-          "until_ms > $1 AND kind <> 'maintenance'",
-          "until_ms > $1 AND kind <> 'acknowledgement'",
-        ],
-        [
-          "a summary is queued although another process did",
-          "if (count > 0 && queued.length > 0)",
-          "if (count >= 0 && queued.length > 0)",
         ],
       ],
     },

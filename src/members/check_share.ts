@@ -3,10 +3,9 @@
  * combine, and now and then every check if it shows all of them.
  */
 import { combinedChecks, dependencyNames } from "../domain/check.ts";
-import type { Clock } from "../domain/clock.ts";
 import { type RelatedChecks, type SharedStore, SHARING_MAX } from "../domain/membership.ts";
 import type { CheckRecord } from "../domain/store.ts";
-import type { MemberParts, MemberWork } from "./member_parts.ts";
+import type { MemberOptions, MemberParts, MemberWork } from "./member_parts.ts";
 import { createPlacement, hostOf, placesOf } from "./rendezvous.ts";
 
 /** The interval at which records of other members' checks are read for the page. */
@@ -15,11 +14,8 @@ const SHOWN_EVERY_MS = 10_000;
 /** The most attributes of one search, which goes through all records: those that most failing checks suspect. */
 const ATTRIBUTES_MAX = 64;
 
-interface CheckShareOptions {
-  readonly host: string;
-  readonly work: MemberWork;
+interface CheckShareOptions extends Pick<MemberOptions, "host" | "work" | "clock"> {
   readonly store: Pick<SharedStore, "load" | "readOthers" | "known">;
-  readonly clock: Clock;
 }
 
 type ShareParts = Pick<MemberParts, "repository" | "sender" | "scheduler">;

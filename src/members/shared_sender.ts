@@ -228,11 +228,7 @@ export class SharedSender extends Sender {
   protected override outcomeOf(change: OutboxChange): OutboxChange {
     if (!this.#member.isOpen) return change;
     const { markers, cleared } = change;
-    const recovered = cleared.map((marker) => ({
-      ...marker,
-      messageId: "",
-      condition: "ok" as const,
-    }));
+    const recovered = cleared.map((marker) => ({ ...marker, messageId: "", condition: "ok" as const }));
     const isOwn = ({ check, channelKey }: Pick<DeliveryMarker, "check" | "channelKey">): boolean =>
       this.#member.runs(check) || this.channels.useOf(check, channelKey) === undefined;
     return {

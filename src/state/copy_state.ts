@@ -1,21 +1,19 @@
 /** Copies a whole state from one database to another, as it is stored. */
 import type { SQLInputValue } from "node:sqlite";
 import { StoreError } from "../domain/store.ts";
-import type { Table } from "./sql/table_declaration.ts";
+import type { Declared } from "./sql/table_declaration.ts";
 import { TABLES } from "./sql/tables.ts";
-
-export type CopiedTable = Pick<Table<never>, "name" | "declared" | "primary" | "unique">;
 
 /** A row, in the order of {@linkcode copiedColumns}. */
 type StoredRow = readonly SQLInputValue[];
 
-type InsertRows = (table: CopiedTable, rows: readonly StoredRow[]) => Promise<void>;
+type InsertRows = (table: Declared, rows: readonly StoredRow[]) => Promise<void>;
 
 export interface StateTables {
   /** For messages. */
   readonly path: string;
   /** The next rows behind those with a key, in its order; none at the end. */
-  page(table: CopiedTable, after: StoredRow | null): Promise<readonly StoredRow[]>;
+  page(table: Declared, after: StoredRow | null): Promise<readonly StoredRow[]>;
   /** Does some inserts as one transaction, which may be repeated if it fails. */
   fill(work: (insert: InsertRows) => Promise<void>): Promise<void>;
   close(): Promise<void>;
@@ -24,23 +22,19 @@ export interface StateTables {
 const PAGE_ROWS = 2_000;
 
 /** The columns of a row, with the `id` that the database has given it. */
-export function copiedColumns({ declared, primary }: CopiedTable): readonly string[] {
+export function copiedColumns({ declared, primary }: Declared): readonly string[] {
   return [...primary === null ? ["id"] : [], ...declared.map(({ name }) => name)];
 }
 
 /** Selects the next rows, behind those with a key, whose values are parameters. */
-export function selectPage(
-  table: CopiedTable,
-  isBehind: boolean,
-  parameter: (index: number) => string,
-): string {
+export function selectPage(table: Declared, isBehind: boolean, parameter: (index: number) => string): string {
   const keys = keyColumns(table).join(", ");
   const behind = `WHERE (${keys}) > (${keyColumns(table).map((_, index) => parameter(index)).join(", ")})`;
   return `SELECT ${copiedColumns(table).join(", ")} FROM ${table.name} ${isBehind ? behind : ""}
     ORDER BY ${keys} LIMIT ${PAGE_ROWS}`;
 }
 
-function keyColumns({ primary }: CopiedTable): readonly string[] {
+function keyColumns({ primary }: Declared): readonly string[] {
   return primary ?? ["id"];
 }
 
@@ -69,7 +63,7 @@ export async function copyState(from: StateTables, to: StateTables): Promise<Rea
   return counts;
 }
 
-async function* pagesOf(tables: StateTables, table: CopiedTable): AsyncGenerator<readonly StoredRow[]> {
+async function* pagesOf(tables: StateTables, table: Declared): AsyncGenerator<readonly StoredRow[]> {
   const columns = copiedColumns(table);
   for (let after: StoredRow | null = null;;) {
     const rows: readonly StoredRow[] = await tables.page(table, after);
@@ -80,7 +74,7 @@ async function* pagesOf(tables: StateTables, table: CopiedTable): AsyncGenerator
   }
 }
 
-async function compare(table: CopiedTable, from: StateTables, to: StateTables): Promise<void> {
+async function compare(table: Declared, from: StateTables, to: StateTables): Promise<void> {
   const copies = pagesOf(to, table);
   for await (const rows of pagesOf(from, table)) {
     const { value: copied } = await copies.next();
@@ -93,7 +87,7 @@ function textOf(rows: readonly StoredRow[]): string {
   return JSON.stringify(rows, (_key, value) => value instanceof Uint8Array ? value.toHex() : value);
 }
 
-function differs({ name }: CopiedTable, { path }: StateTables): StoreError {
+function differs({ name }: Declared, { path }: StateTables): StoreError {
   return new StoreError(
     `cannot copy to state "${path}": ${name} changed meanwhile; stop all monitors, and copy to a new state`,
     "other",

@@ -212,7 +212,7 @@ function pack(
  * @throws {UnreadableRowError} If it is no journal.
  */
 function unpack(packed: Uint8Array): { readonly open: OpenRow; readonly end: number } {
-  if (packed.length > SCRATCH.length) throw unreadable();
+  if (packed.length > SCRATCH.length) unreadable();
   for (let index = 0; index < LIMITS_BYTES.length; index++) LIMITS_BYTES[index] = packed[index] ?? 0;
   const [intervalMsMin = NaN, intervalMsMax = NaN] = LIMITS;
   const { row, end } = readRow(packed, LIMITS_BYTES.length, "");
@@ -254,18 +254,29 @@ function readRow(
   offset: number,
   outputBefore: string,
 ): { readonly row: JournalRow; readonly end: number } {
-  const reader = new NumberReader(packed, offset);
-  const flags = reader.byte();
-  const time = reader.number();
+  let end = offset;
+  const byte = (): number => packed[end++] ?? unreadable();
+  const number = (): number => {
+    let sum = 0;
+    for (let unit = 1;; unit *= 0x80) {
+      const next = byte();
+      sum += next % 0x80 * unit;
+      if (next < 0x80) return sum;
+      if (unit > Number.MAX_SAFE_INTEGER) unreadable();
+    }
+  };
+  const flags = byte();
+  const time = number();
   const firstMs = time % 2 === 1 ? -(time + 1) / 2 : time / 2;
-  const lastMs = firstMs + reader.number();
-  const runs = reader.number();
+  const lastMs = firstMs + number();
+  const runs = number();
   const hasOutput = flags >> 7 === 1;
-  const bytes = hasOutput ? reader.bytes(reader.number()) : NOTHING;
+  const outputBytes = hasOutput ? number() : 0;
+  if (end + outputBytes > packed.length) unreadable();
   const condition = CONDITIONS[flags & 3] satisfies Condition | undefined;
   const reason = REASONS[flags >> 5 & 3];
   const gap = GAPS[flags >> 2 & 3];
-  if (condition === undefined || reason === undefined || gap === undefined) throw unreadable();
+  if (condition === undefined || reason === undefined || gap === undefined) unreadable();
   const row: JournalRow = {
     condition,
     awaits: reason === "late" ? null : reason,
@@ -276,9 +287,13 @@ function readRow(
     intervalMs: runs <= 1 ? 0 : (lastMs - firstMs) / (runs - 1),
     gap,
     isInterrupted: (flags >> 4 & 1) === 1,
-    output: bytes.length > 0 ? decoder.decode(bytes) : hasOutput ? outputBefore : "",
+    output: outputBytes > 0
+      ? decoder.decode(packed.subarray(end, end + outputBytes))
+      : hasOutput
+      ? outputBefore
+      : "",
   };
-  return { row, end: reader.offset };
+  return { row, end: end + outputBytes };
 }
 
 /** Puts a whole number of 0 or more, seven bits a byte, the lowest first (LEB128). Returns its end. */
@@ -293,42 +308,8 @@ function putNumber(number: number, offset: number): number {
   return end;
 }
 
-class NumberReader {
-  readonly #packed: Uint8Array;
-  offset: number;
-
-  constructor(packed: Uint8Array, offset: number) {
-    this.#packed = packed;
-    this.offset = offset;
-  }
-
-  byte(): number {
-    const byte = this.#packed[this.offset++];
-    if (byte === undefined) throw unreadable();
-    return byte;
-  }
-
-  number(): number {
-    let number = 0;
-    for (let unit = 1;; unit *= 0x80) {
-      const byte = this.byte();
-      number += byte % 0x80 * unit;
-      if (byte < 0x80) return number;
-      if (unit > Number.MAX_SAFE_INTEGER) throw unreadable();
-    }
-  }
-
-  bytes(length: number): Uint8Array {
-    const end = this.offset + length;
-    if (end > this.#packed.length) throw unreadable();
-    const bytes = this.#packed.subarray(this.offset, end);
-    this.offset = end;
-    return bytes;
-  }
-}
-
-function unreadable(): UnreadableRowError {
-  return new UnreadableRowError('"journal" of a row is no list of results');
+function unreadable(): never {
+  throw new UnreadableRowError('"journal" of a row is no list of results');
 }
 
 const encoder = new TextEncoder();

@@ -25,17 +25,18 @@ import { DAY_MS } from "../../src/shared/time_units.ts";
 import { columnText } from "../../src/state/codec.ts";
 import type { RecordBatch, VersionedRecord } from "../../src/state/record_writer.ts";
 import { createDatabaseStore } from "../../src/state/sqlite/database_store.ts";
-import { SELECT_MARKERS } from "../../src/state/sql/rows.ts";
-import {
-  DELETE_MARKER,
-  DELETE_QUEUED,
-  keepQueued,
-  logDelivery,
-} from "../../src/state/sqlite/sqlite_outbox.ts";
+import { SELECT_MARKERS } from "../../src/state/sql/outbox_and_jobs.ts";
 import { keepUpdates } from "../../src/state/sqlite/sqlite_checks.ts";
 import { openConnection, type SqliteConnection } from "../../src/state/sqlite/sqlite_connection.ts";
 import type { Row } from "../../src/state/sql/table_declaration.ts";
-import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX, RECORDS, WHOLE } from "../../src/state/sql/tables.ts";
+import {
+  CHANNEL_COUNTS,
+  DELIVERIES,
+  DELIVERY_MARKERS,
+  OUTBOX,
+  RECORDS,
+  WHOLE,
+} from "../../src/state/sql/tables.ts";
 
 /** Of its server, as messages name it. */
 const URL = "postgres://memory";
@@ -158,7 +159,7 @@ export class MemoryDatabase {
         this.#connection.run("UPDATE checks SET version = ? WHERE name = ?", version, key);
       }
       for (const { record, queued } of updates) {
-        if (saved.has(record.name)) { for (const one of queued) keepQueued(this.#connection, one); }
+        if (saved.has(record.name)) { for (const one of queued) this.#keepQueued(one); }
       }
       return saved;
     });
@@ -307,7 +308,8 @@ export class MemoryDatabase {
       for (const marker of ended) {
         if (uncertain.has(keyOf(marker))) continue;
         const { check, channelKey } = marker;
-        this.#connection.run(DELETE_MARKER, columnText.encode(check), columnText.encode(channelKey));
+        const sql = "DELETE FROM delivery_markers WHERE check_name = ? AND channel_key = ?";
+        this.#connection.run(sql, columnText.encode(check), columnText.encode(channelKey));
       }
       const kept = markers.filter(counts);
       for (const marker of kept) {
@@ -323,7 +325,8 @@ export class MemoryDatabase {
         this.#connection.run(CHANNEL_COUNTS.upsert, ...CHANNEL_COUNTS.encode(row));
       }
       for (const one of logged) {
-        if (one.outcome !== "dropped" || isOwned(one)) logDelivery(this.#connection, one);
+        if (one.outcome === "dropped" && !isOwned(one)) continue;
+        this.#connection.run(`${DELIVERIES.insert} ON CONFLICT DO NOTHING`, ...DELIVERIES.encode(one));
       }
       return owned;
     });
@@ -441,7 +444,7 @@ export class MemoryDatabase {
     const row = this.#connection.first(`SELECT ${OUTBOX.columns} FROM outbox WHERE key = ?`, key);
     const queued = row === undefined ? null : OUTBOX.decode(row);
     if (queued === null || !counts(queued)) return [];
-    this.#connection.run(DELETE_QUEUED, key);
+    this.#connection.run("DELETE FROM outbox WHERE key = ?", key);
     return [queued];
   }
 
@@ -450,14 +453,18 @@ export class MemoryDatabase {
     const sql = "SELECT id, sequence FROM outbox WHERE key = ?";
     const present = this.#connection.first(sql, columnText.encode(queued.id));
     if (present !== undefined) {
-      keepQueued(this.#connection, { ...queued, sequence: Number(present["sequence"]) });
+      this.#keepQueued({ ...queued, sequence: Number(present["sequence"]) });
     }
     return present !== undefined;
   }
 
   /** A notification that was attempted before is not inserted: another member has delivered it. */
   #insertMoved(queued: QueuedNotification): void {
-    if (queued.attempts === 0 && queued.state === "pending") keepQueued(this.#connection, queued);
+    if (queued.attempts === 0 && queued.state === "pending") this.#keepQueued(queued);
+  }
+
+  #keepQueued(queued: QueuedNotification): void {
+    this.#connection.run(OUTBOX.upsert, ...OUTBOX.encode(queued));
   }
 
   #noteSentOpen(sent: SentOpen): void {

@@ -8,7 +8,7 @@ import { StoreError } from "../../src/domain/store.ts";
 import type { SharedStoreOptions } from "../../src/domain/stores.ts";
 import { NO_REPORTS } from "../../src/state/no_store.ts";
 import { RecordWriter } from "../../src/state/record_writer.ts";
-import { SenderQueues } from "../../src/state/postgres/postgres_outbox.ts";
+import { SenderQueues } from "../../src/state/postgres/sender_queues.ts";
 import { MemoryDatabase } from "./memory_database.ts";
 
 /** What happens to a request and its reply. */

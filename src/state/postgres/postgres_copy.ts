@@ -1,5 +1,6 @@
 import type { PostgresPlace } from "../../domain/stores.ts";
-import { copiedColumns, type CopiedTable, selectPage, type StateTables } from "../copy_state.ts";
+import { copiedColumns, selectPage, type StateTables } from "../copy_state.ts";
+import type { Declared } from "../sql/table_declaration.ts";
 import { TABLES } from "../sql/tables.ts";
 import { explaining, PostgresClient, type PostgresClientOptions, type Session } from "./postgres_client.ts";
 import { newRows, prepareSchema, toArrays } from "./postgres_tables.ts";
@@ -48,14 +49,14 @@ const MORE_VALUES: Readonly<Record<string, readonly [columns: string, values: st
   checks: [", version, replaces", ", 1, 0"],
 };
 
-function insertRows(table: CopiedTable): string {
+function insertRows(table: Declared): string {
   const columns = copiedColumns(table).join(", ");
   const [more, values] = MORE_VALUES[table.name] ?? ["", ""];
   const rows = newRows(table, table.primary === null ? { before: [["id", "bigint"]] } : {});
   return `INSERT INTO ${table.name} (${columns}${more}) OVERRIDING SYSTEM VALUE SELECT ${columns}${values} FROM ${rows}`;
 }
 
-async function raiseNextId(session: Session, { name, primary }: CopiedTable): Promise<void> {
+async function raiseNextId(session: Session, { name, primary }: Declared): Promise<void> {
   if (primary !== null) return;
   await session.run(
     `SELECT setval(pg_get_serial_sequence('${name}', 'id'), coalesce(max(id), 0) + 1, false) FROM ${name}`,

@@ -11,28 +11,24 @@ import {
 import type { OutboxChange, QueuedNotification, SentOpen } from "../../domain/outbox.ts";
 import { type Codec, columnText, json, list, nullable, number, object, objectIn } from "../codec.ts";
 import type { Row, Table } from "../sql/table_declaration.ts";
-import {
-  addedCounts,
-  type ClaimedQueues,
-  DELETE_MARKERS,
-  keyOfMarker,
-  logDeliveries,
-  OUTBOX_ROWS,
-} from "./postgres_outbox.ts";
-import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX, SILENCES } from "../sql/tables.ts";
+import { addedCounts, keyOfMarker, lastByKey, OUTBOX_ROWS } from "../sql/outbox_and_jobs.ts";
+import { CHANNEL_COUNTS, DELIVERIES, DELIVERY_MARKERS, OUTBOX, SILENCES } from "../sql/tables.ts";
+import type { ClaimedQueues } from "./sender_queues.ts";
 import { explaining, PostgresClient, type PostgresClientOptions, type Session } from "./postgres_client.ts";
 import {
+  additions,
+  drive,
   EARLY_LOOKS,
   encodeRows,
   insertRows,
-  lastByKey,
   MEMBERS,
   newRows,
   onConflict,
   QUEUES,
   readAll,
+  runEach,
   toArrays,
-  upsertRows,
+  upserts,
 } from "./postgres_tables.ts";
 import { arrayText } from "../../shared/postgres/protocol.ts";
 import type { PostgresPlace } from "../../domain/stores.ts";
@@ -75,6 +71,11 @@ const SELECT_CHANNELS_OF = `SELECT ${OUTBOX.columns} FROM outbox WHERE state <> 
   AND channel_key IN (SELECT channel_key FROM outbox WHERE key = ANY($1::text[])) ORDER BY id`;
 const DELETE_OWNED = `DELETE FROM outbox WHERE key = ANY($1::text[]) AND channel_key = ANY($2::text[])
   RETURNING ${OUTBOX.columns}`;
+
+/** Deletes markers: an array of checks and one of channels. */
+const DELETE_MARKERS =
+  `DELETE FROM delivery_markers USING unnest($1::text[], $2::text[]) AS gone (name, channel)
+  WHERE check_name = gone.name AND channel_key = gone.channel`;
 
 const CHANGED = OUTBOX.declared.map(({ name }) => name).filter((name) =>
   name !== "key" && name !== "sequence"
@@ -168,17 +169,18 @@ async function writeChange(
     await session.run(isOpen ? DELETE_CERTAIN_MARKERS : DELETE_MARKERS, toArrays(ended.map(keyOfMarker), 2));
   }
   const kept = lastByKey(markers.filter(counts), keyOf);
-  if (kept.length > 0) {
-    const upsert = isOpen ? UPSERT_SENT_OPEN : upsertRows(DELIVERY_MARKERS);
-    await session.run(upsert, encodeRows(DELIVERY_MARKERS, kept));
-  }
+  if (isOpen && kept.length > 0) await session.run(UPSERT_SENT_OPEN, encodeRows(DELIVERY_MARKERS, kept));
   const noted = new Set([...ended, ...kept].map(keyOf));
   await noteSentOpen(session, (sentOpen ?? []).filter((one) => !noted.has(keyOf(one))));
-  // The next owner has read the use of the limit, attempts in progress included.
-  const sums = addedCounts(counted.map((count) => isOwned(count) ? count : { ...count, limitUse: null }));
-  if (sums.length > 0) await session.run(upsertRows(CHANNEL_COUNTS), encodeRows(CHANNEL_COUNTS, sums));
-  const deliveries = logged.filter((one) => one.outcome !== "dropped" || isOwned(one));
-  if (deliveries.length > 0) await session.run(...logDeliveries(deliveries));
+  await runEach(session, [
+    ...isOpen ? [] : upserts(DELIVERY_MARKERS, kept),
+    // The next owner has read the use of the limit, attempts in progress included.
+    ...upserts(
+      CHANNEL_COUNTS,
+      addedCounts(counted.map((count) => isOwned(count) ? count : { ...count, limitUse: null })),
+    ),
+    ...additions(DELIVERIES, logged.filter((one) => one.outcome !== "dropped" || isOwned(one))),
+  ]);
 }
 
 async function deleteQueued(
@@ -253,7 +255,7 @@ async function updateQueued(session: Session, changed: readonly QueuedNotificati
 /** A notification that was attempted before is not inserted: another member has delivered it. */
 async function insertMoved(session: Session, changed: readonly QueuedNotification[]): Promise<void> {
   const moved = changed.filter(({ attempts, state }) => attempts === 0 && state === "pending");
-  if (moved.length > 0) await session.run(upsertRows(OUTBOX), encodeRows(OUTBOX, moved));
+  await runEach(session, upserts(OUTBOX, moved));
 }
 
 function ownedParameters(queues: readonly QueueRow[]): readonly [string, string, string] {
@@ -291,7 +293,7 @@ export async function readKnown(
     markers: (await session.run(SELECT_MARKERS_OF_CHECKS, [
       arrayText(names.map(columnText.encode)),
     ])).rows.map(DELIVERY_MARKERS.decode),
-    pending: (await readAll((...query) => session.run(...query), PENDING_ROWS)).map(inDatabaseOrder),
+    pending: (await drive(session, readAll(PENDING_ROWS))).map(inDatabaseOrder),
   }), "REPEATABLE READ");
   const known = new Map<string, KnownNotification>(markers.map((marker) => [keyOf(marker), marker]));
   for (const { notification: { check, event, condition: last }, channelKey } of pending) {

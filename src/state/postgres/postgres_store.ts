@@ -4,11 +4,11 @@ import {
   RECEIVED_READ_MAX,
   type SharedStore,
 } from "../../domain/membership.ts";
-import { type JobFacts, type JobRun, type PruneProgress, StoreError } from "../../domain/store.ts";
+import { type PruneProgress, StoreError } from "../../domain/store.ts";
 import type { PostgresPlace, SharedStoreOptions } from "../../domain/stores.ts";
 import { RecordWriter } from "../record_writer.ts";
-import { createOutboxStore, SenderQueues } from "./postgres_outbox.ts";
-import { createPostgresReads, createPostgresRecords } from "./postgres_checks.ts";
+import { SenderQueues } from "./sender_queues.ts";
+import { createPostgresRecords } from "./postgres_checks.ts";
 import {
   type Access,
   explaining,
@@ -25,31 +25,31 @@ import {
   SELECT_PENDING_CHANNELS,
 } from "./postgres_members.ts";
 import {
-  encodeRows,
-  insertRows,
+  additions,
+  drive,
   LOCATION_RESULTS,
   newRows,
   onConflict,
   prepareSchema,
+  readAll,
   RECEIVED,
+  runEach,
   toArrays,
-  upsertRows,
+  upserts,
 } from "./postgres_tables.ts";
 import { columnText } from "../codec.ts";
 import { NO_REPORTS } from "../no_store.ts";
 import { arrayText } from "../../shared/postgres/protocol.ts";
-import type { Row } from "../sql/table_declaration.ts";
-import { DELETE_STRAY_MARKERS, endedRunOf, nameIn, runOf } from "../sql/rows.ts";
+import { createCheckReads, type Dialect, nameIn } from "../sql/rows.ts";
 import {
-  addReading,
-  CHANGES_MAX,
-  DELIVERIES_MAX,
-  JOB_RUNS_MAX,
-  JOURNAL_BLOCKS_MAX,
-  limitsAt,
-  type RetentionLimits,
-} from "../retention.ts";
-import { CHECK_TABLES, CLOCK, JOB_RUNS, JOBS, MONITOR, ROLLUPS } from "../sql/tables.ts";
+  createJobStore,
+  createOutboxStore,
+  deleteStrays,
+  oldRows,
+  readClock,
+} from "../sql/outbox_and_jobs.ts";
+import { CHANGES_MAX, JOURNAL_BLOCKS_MAX, limitsAt, type RetentionLimits } from "../retention.ts";
+import { CHECK_TABLES, ROLLUPS } from "../sql/tables.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 
 export interface PostgresStoreOptions extends PostgresClientOptions, SharedStoreOptions {
@@ -93,6 +93,8 @@ function isUnreachable(error: unknown): error is StoreError {
   return error instanceof StoreError && error.failure === "unreachable";
 }
 
+const START_OF_DAY = `floor(start_ms / ${DAY_MS}) * ${DAY_MS}`;
+
 /** Explains the failures of work; `open` resolves once the tables exist. After `end`, all work is rejected. */
 function createAccess(
   client: PostgresClient,
@@ -107,16 +109,34 @@ function createAccess(
     });
   };
   return {
-    parameter: (place) => `$${place}`,
-    namesIn: (place) => `SELECT unnest($${place}::text[])`,
-    listOf: arrayText,
+    ...WORDS,
     read: (work) => attempt("read", work),
     write: (work) => attempt("write", work),
     select: (sql, parameters, read) =>
       attempt("read", async () => (await client.query(sql, parameters)).rows.map((row) => read(row))),
+    transact: (action, work) =>
+      attempt(action, () =>
+        client.transaction(
+          (session) => drive(session, work()),
+          action === "read" ? "REPEATABLE READ" : "READ COMMITTED",
+        )),
     end: () => isClosed = true,
   };
 }
+
+const WORDS: Omit<Dialect, "select" | "transact"> = {
+  parameter: (place) => `$${place}`,
+  namesIn: (place) => `SELECT unnest($${place}::text[])`,
+  listOf: arrayText,
+  checksIn: (place) => `unnest($${place}::text[]) AS names (value) JOIN checks ON checks.name = names.value`,
+  join: "JOIN",
+  bytes: "bytea",
+  startOfDay: START_OF_DAY,
+  packed: (columns) => `json_agg(json_build_array(${columns}))::text`,
+  upserts,
+  additions,
+  all: readAll,
+};
 
 function createPostgresStore(
   client: PostgresClient,
@@ -131,6 +151,7 @@ function createPostgresStore(
   const queues = new SenderQueues(createPostgresQueues(client));
   const access = createAccess(client, { place, open });
   const { read, write, select } = access;
+  const outbox = createOutboxStore(access);
   let last: Promise<unknown> = Promise.resolve();
   /** Does work that needs the versions of the work before. */
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -139,8 +160,16 @@ function createPostgresStore(
     return turn;
   };
   return {
-    ...createPostgresReads(access),
-    ...createOutboxStore(client, { ...access, queues }),
+    ...createCheckReads(access),
+    ...outbox,
+    changeOutbox: (change) =>
+      queues.isShared || change.sentOpen !== undefined
+        ? write(() => queues.change(change))
+        : outbox.changeOutbox(change),
+    ...createJobStore(
+      access,
+      (jobId) => [["UPDATE jobs SET checked_in_at = clock_timestamp() WHERE id = $1", [jobId]]],
+    ),
     // Each member would report by itself; the config is rejected.
     ...NO_REPORTS,
     records: () => inTurn(() => read(() => writer.records())),
@@ -175,14 +204,6 @@ function createPostgresStore(
       })),
     deleteReceived: (ids) =>
       write(async () => void await client.query(DELETE_RECEIVED, [arrayText(ids.map(String))])),
-    job: (name, nowMs) => read(() => readJob(client, name, nowMs)),
-    keepJobRun: (name, run, nowMs) => write(() => keepJobRun(client, name, { run, nowMs })),
-    monitorRun: async () =>
-      (await select(`SELECT ${MONITOR.columns} FROM monitor`, [], MONITOR.decode))[0]?.run ?? null,
-    keepMonitorRun: (run) =>
-      write(async () => {
-        await client.query(upsertRows(MONITOR), encodeRows(MONITOR, [{ run }]));
-      }),
     prune: async (nowMs, journalMs) => {
       const progress = await write(() => pruneSome(nowMs, journalMs));
       writer.forget(progress.forgotten);
@@ -230,65 +251,6 @@ const SELECT_RECEIVED =
 
 const DELETE_RECEIVED = "DELETE FROM received WHERE id = ANY($1::bigint[])";
 
-// Jobs in PostgreSQL.
-
-/** A job with the run that ended last and those behind it without an end; one row without a run if there is none. */
-const SELECT_JOB =
-  `SELECT since_ms, ${JOB_RUNS.columns} FROM jobs LEFT JOIN job_runs ON job_id = jobs.id AND (
-    end_order = (SELECT max(end_order) FROM job_runs WHERE job_id = jobs.id) OR end_order IS NULL AND job_runs.id >
-      (SELECT coalesce(max(id), 0) FROM job_runs WHERE job_id = jobs.id AND end_order IS NOT NULL))
-  WHERE name = $1 ORDER BY job_runs.id`;
-
-const UPSERT_JOB = `${upsertRows(JOBS)} RETURNING id`;
-
-async function readJob(client: PostgresClient, name: string, nowMs: number): Promise<JobFacts> {
-  const read = async () => (await client.query(SELECT_JOB, [columnText.encode(name)])).rows;
-  const rows = await read();
-  if (Number(rows[0]?.["since_ms"] ?? Infinity) <= nowMs) return factsOf(rows);
-  await client.query(UPSERT_JOB, encodeRows(JOBS, [{ name, sinceMs: nowMs }]));
-  return factsOf(await read());
-}
-
-function factsOf(rows: readonly Row[]): JobFacts {
-  const runs = rows.filter((row) => row["key"] !== null);
-  const last = runs.find((row) => row["end_order"] !== null);
-  return {
-    sinceMs: Number(rows[0]?.["since_ms"]),
-    last: last === undefined ? null : endedRunOf(last),
-    inProgress: runs.filter((row) => row["end_order"] === null).map(runOf),
-  };
-}
-
-const INSERT_BEGUN_RUN = `${insertRows(JOB_RUNS)} ON CONFLICT (key) DO NOTHING`;
-
-const DELETE_SURPLUS_RUNS = `DELETE FROM job_runs WHERE job_id = $1
-  AND id NOT IN (SELECT id FROM job_runs WHERE job_id = $1 ORDER BY id DESC LIMIT ${JOB_RUNS_MAX})
-  AND end_order IS DISTINCT FROM (SELECT max(end_order) FROM job_runs WHERE job_id = $1)`;
-
-/** The row of the job is locked, so that ends get their order one by one. */
-async function keepJobRun(
-  client: PostgresClient,
-  name: string,
-  { run, nowMs }: { readonly run: JobRun; readonly nowMs: number },
-): Promise<void> {
-  await client.transaction(async (session) => {
-    const jobId = await idOf(session, UPSERT_JOB, encodeRows(JOBS, [{ name, sinceMs: nowMs }]));
-    if (run.end === null) {
-      await session.run(INSERT_BEGUN_RUN, encodeRows(JOB_RUNS, [{ ...run, jobId, endOrder: null }]));
-    } else {
-      const sql = "SELECT coalesce(max(end_order), 0) + 1 AS id FROM job_runs WHERE job_id = $1";
-      const endOrder = await idOf(session, sql, [jobId]);
-      await session.run(upsertRows(JOB_RUNS), encodeRows(JOB_RUNS, [{ ...run, jobId, endOrder }]));
-      await session.run("UPDATE jobs SET checked_in_at = clock_timestamp() WHERE id = $1", [jobId]);
-    }
-    await session.run(DELETE_SURPLUS_RUNS, [jobId]);
-  });
-}
-
-async function idOf(session: Session, sql: string, parameters: readonly (string | number)[]) {
-  return Number((await session.run(sql, parameters)).rows[0]?.["id"]);
-}
-
 const CHECKS_MAX = 200;
 
 const IN_STEP = "check_id IN (SELECT id FROM step)";
@@ -309,8 +271,6 @@ const DELETE_SURPLUS_JOURNAL = `${STEP} DELETE FROM journal USING step WHERE che
 
 const DELETE_OLD_ROLLUPS = `${STEP} DELETE FROM rollups WHERE ${IN_STEP} AND start_ms + span_ms < $2`;
 
-const START_OF_DAY = `floor(start_ms / ${DAY_MS}) * ${DAY_MS}`;
-
 const ADD_HOURS_TO_DAYS =
   `${STEP}, gone AS (DELETE FROM rollups WHERE ${IN_STEP} AND start_ms < $2 AND span_ms = ${HOUR_MS} RETURNING *)
   INSERT INTO rollups (${ROLLUPS.columns}) SELECT check_id, ${START_OF_DAY}, ${DAY_MS}, ${ROLLUPS.aggregates}
@@ -321,9 +281,6 @@ const SELECT_STEP = `${STEP} SELECT max(id) AS last, count(*) AS count FROM step
 /** A record that another process has saved meanwhile stays. */
 const DELETE_CHECKS =
   `${STEP} DELETE FROM checks WHERE id IN (SELECT id FROM step) AND seen_at_ms < $2 RETURNING id, name`;
-
-const OLD_JOBS = `SELECT id FROM jobs WHERE name NOT IN (SELECT name FROM checks) AND since_ms < $1
-  AND NOT EXISTS (SELECT FROM job_runs WHERE job_id = jobs.id AND started_at_ms >= $1)`;
 
 /** Not one with notifications, which may have been received under a token that would come again. */
 const DELETE_QUEUES = `DELETE FROM queues WHERE (owner IS NULL OR owner NOT IN (SELECT process FROM members))
@@ -340,7 +297,7 @@ function createPruner(
   let lastId = 0;
   return async (nowMs, journalMs) => {
     const { next, forgotten } = await client.transaction(async (session) => {
-      const limits = limitsAt(await readClock(session, nowMs), journalMs);
+      const limits = limitsAt(await drive(session, readClock(WORDS, nowMs)), journalMs);
       if (lastId === 0) await pruneOutbox(session, limits);
       return await pruneBehind(session, lastId, limits);
     });
@@ -349,36 +306,17 @@ function createPruner(
   };
 }
 
-async function readClock(session: Session, nowMs: number): Promise<number> {
-  const [row] = (await session.run(`SELECT ${CLOCK.columns} FROM clock`)).rows;
-  const before = row === undefined ? null : CLOCK.decode(row);
-  const readings = addReading(before, nowMs);
-  if (readings !== before) {
-    await session.run(upsertRows(CLOCK), encodeRows(CLOCK, [readings]));
-  }
-  return readings.earlierMs;
-}
-
 async function pruneOutbox(session: Session, limits: RetentionLimits): Promise<void> {
-  await session.run(
-    `DELETE FROM outbox WHERE state = 'dropped' AND next_attempt_at_ms < $1
-      AND coalesce(first_failed_at_ms, next_attempt_at_ms) < $1`,
-    [limits.droppedMs],
-  );
-  await session.run("DELETE FROM members WHERE beat_at < clock_timestamp() - interval '1 day'");
-  await session.run(DELETE_QUEUES);
-  await session.run("DELETE FROM location_results WHERE ended_at < clock_timestamp() - interval '30 days'");
-  // Of agents that left the config.
-  await session.run("DELETE FROM received WHERE received_at < to_timestamp($1::float8 / 1000)", [
-    limits.seenMs,
+  await runEach(session, [
+    ...oldRows(WORDS, limits).map(([table, condition, limitMs]) =>
+      [`DELETE FROM ${table} WHERE ${condition}`, [limitMs]] as const
+    ),
+    ["DELETE FROM members WHERE beat_at < clock_timestamp() - interval '1 day'", []],
+    [DELETE_QUEUES, []],
+    ["DELETE FROM location_results WHERE ended_at < clock_timestamp() - interval '30 days'", []],
+    // Of agents that left the config.
+    ["DELETE FROM received WHERE received_at < to_timestamp($1::float8 / 1000)", [limits.seenMs]],
   ]);
-  await session.run("DELETE FROM silences WHERE until_ms < $1", [limits.silenceEndMs]);
-  await session.run(
-    `DELETE FROM deliveries WHERE at_ms < $1 OR id <= (SELECT max(id) FROM deliveries) - ${DELIVERIES_MAX}`,
-    [limits.journalMs],
-  );
-  await session.run("DELETE FROM actions WHERE at_ms < $1", [limits.journalMs]);
-  await session.run("DELETE FROM channel_counts WHERE counted_at_ms < $1", [limits.countedMs]);
 }
 
 /** `next`: the id to go on from; `null` when there are no more checks behind it. */
@@ -389,16 +327,16 @@ async function pruneBehind(session: Session, id: number, limits: RetentionLimits
     const ids = `{${gone.map((row) => row["id"]).join(",")}}`;
     await session.run(`DELETE FROM ${table} WHERE check_id = ANY($1::bigint[])`, [ids]);
   }
-  await session.run(DELETE_OLD_CHANGES, [id, limits.changeMs]);
-  await session.run(DELETE_SURPLUS_CHANGES, [id]);
-  await session.run(DELETE_OLD_JOURNAL, [id, limits.journalMs]);
-  await session.run(DELETE_SURPLUS_JOURNAL, [id]);
-  await session.run(DELETE_OLD_ROLLUPS, [id, limits.rollupEndMs]);
-  await session.run(ADD_HOURS_TO_DAYS, [id, limits.dailyMs]);
+  await runEach(session, [
+    [DELETE_OLD_CHANGES, [id, limits.changeMs]],
+    [DELETE_SURPLUS_CHANGES, [id]],
+    [DELETE_OLD_JOURNAL, [id, limits.journalMs]],
+    [DELETE_SURPLUS_JOURNAL, [id]],
+    [DELETE_OLD_ROLLUPS, [id, limits.rollupEndMs]],
+    [ADD_HOURS_TO_DAYS, [id, limits.dailyMs]],
+  ]);
   const forgotten = gone.map(nameIn);
   if (Number(step?.["count"]) === CHECKS_MAX) return { next: Number(step?.["last"]), forgotten };
-  await session.run(DELETE_STRAY_MARKERS);
-  await session.run(`DELETE FROM job_runs WHERE job_id IN (${OLD_JOBS})`, [limits.seenMs]);
-  await session.run(`DELETE FROM jobs WHERE id IN (${OLD_JOBS})`, [limits.seenMs]);
+  await runEach(session, deleteStrays(WORDS, limits));
   return { next: null, forgotten };
 }

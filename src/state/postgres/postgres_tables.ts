@@ -1,32 +1,26 @@
 /** The tables of `tables.ts` in PostgreSQL. Their rows are written in batches, as arrays that become rows. */
 import {
+  addedColumn,
   type Column,
+  type Declared,
   field,
   integer,
   jsonField,
   MERGED,
+  type Row,
   string,
   stringOrNull,
   type Table,
   table,
 } from "../sql/table_declaration.ts";
 import {
-  ACTIONS,
-  CHECKS,
-  CREATE_ACTIONS_INDEX,
   CREATE_INDEXES,
-  DELIVERIES,
-  DURATION_COLUMNS,
   FIRST_TABLES,
-  JOURNAL,
+  laterSteps,
   type Migration,
   newerVersion,
   REPORTED_RUN,
-  REPORTING,
-  REPORTS,
   RESULT,
-  ROLLUPS,
-  SILENCES,
 } from "../sql/tables.ts";
 import {
   itemText,
@@ -35,12 +29,13 @@ import {
   ProtocolError,
   type StatementResult,
 } from "../../shared/postgres/protocol.ts";
+import type { Statement, Work } from "../sql/rows.ts";
 import type { EarlyLook, LocationResult, MemberHeartbeat, QueueRow } from "../../domain/membership.ts";
 import type { ReportBatch, ReportedResult } from "../../domain/reports.ts";
 import { type Codec, json, list, number, object, text, word } from "../codec.ts";
 import type { PostgresPlace } from "../../domain/stores.ts";
 import { StoreError } from "../../domain/store.ts";
-import type { PostgresClient } from "./postgres_client.ts";
+import type { PostgresClient, Session } from "./postgres_client.ts";
 
 // The tables that only a shared state has.
 
@@ -93,8 +88,6 @@ export const RECEIVED: Table<{ readonly agent: string; readonly batch: ReportBat
   agent: string("agent"),
   batch: jsonField("batch", REPORT_BATCH),
 });
-
-type Declared = Pick<Table<never>, "name" | "declared" | "primary" | "unique">;
 
 /** By the type in SQLite, which stores numbers with a fraction in INTEGER columns, too. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -150,22 +143,14 @@ export const POSTGRES_MIGRATIONS: readonly Migration[] = [
     "CREATE INDEX delivery_markers_uncertain ON delivery_markers (check_name) WHERE certain = 0",
     "INSERT INTO meta (schema_version) VALUES (0)",
   ],
-  [addColumn(CHECKS, "journal"), createTable(JOURNAL)],
-  [createTable(DELIVERIES)],
-  [addColumn(SILENCES, "by_whom"), createTable(ACTIONS), CREATE_ACTIONS_INDEX],
-  DURATION_COLUMNS.map((column) => addColumn(ROLLUPS, column)),
-  [createTable(REPORTS), createTable(REPORTING)],
-  [addColumn(CHECKS, "duration_history")],
-  [addColumn(CHECKS, "metric_hour"), addColumn(ROLLUPS, "metrics")],
-  [addColumn(DELIVERIES, "cause")],
-  [createTable(RECEIVED), "CREATE INDEX received_by_agent ON received (agent, id)"],
-  [addColumn(CHECKS, "metric_history")],
+  ...laterSteps({ createTable, addColumn }).toSpliced(8, 0, [
+    createTable(RECEIVED),
+    "CREATE INDEX received_by_agent ON received (agent, id)",
+  ]),
 ];
 
-function addColumn({ name, declared }: Declared, added: string): string {
-  const column = declared.find((one) => one.name === added && one.isAdded);
-  if (column === undefined) throw new Error(`No step adds ${added} to ${name}`);
-  return `ALTER TABLE ${name} ADD COLUMN ${added} ${typeOf(column)}`;
+function addColumn(table: Declared, name: string): string {
+  return `ALTER TABLE ${table.name} ADD COLUMN ${name} ${typeOf(addedColumn(table, name))}`;
 }
 
 function createTable({ name, declared, primary, unique }: Declared): string {
@@ -227,14 +212,20 @@ export function onConflict(
   return `ON CONFLICT (${unique.join(", ")}) DO UPDATE SET ${updates.join(", ")}`;
 }
 
-export function insertRows(table: Declared & { readonly columns: string }, first = 1): string {
+export function insertRows(table: Declared & { readonly columns: string }): string {
   return `INSERT INTO ${table.name} (${table.columns})
-    SELECT ${table.columns} FROM ${newRows(table, { first })} ORDER BY place`;
+    SELECT ${table.columns} FROM ${newRows(table)} ORDER BY place`;
 }
 
-/** Upserts rows; no two of them may have the same unique columns. */
-export function upsertRows(table: Declared & { readonly columns: string }, first = 1): string {
-  return `${insertRows(table, first)} ${onConflict(table)}`;
+/** As in {@linkcode Dialect}. */
+export function upserts<T>(table: Table<T>, rows: readonly T[], returning = ""): readonly Statement[] {
+  if (rows.length === 0) return [];
+  return [[`${insertRows(table)} ${onConflict(table)}${returning}`, encodeRows(table, rows)]];
+}
+
+export function additions<T>(table: Table<T>, rows: readonly T[], returning = ""): readonly Statement[] {
+  if (rows.length === 0) return [];
+  return [[`${insertRows(table)} ON CONFLICT DO NOTHING${returning}`, encodeRows(table, rows)]];
 }
 
 /** The parameters of rows, as values by row: one array a column. */
@@ -262,16 +253,15 @@ export function encodeRows<T>(table: Table<T>, rows: readonly T[]): readonly str
 const ROWS_MAX = 1_000;
 
 /** Reads all rows of a table that meet a condition, in the order of their ids, some at a time. */
-export async function readAll(
-  run: (sql: string, parameters: readonly Parameter[]) => Promise<StatementResult>,
+export function* readAll(
   { table, columns, where = "true" }: Readonly<Record<"table" | "columns", string>> & {
     readonly where?: string;
   },
-): Promise<StatementResult["rows"]> {
+): Work<readonly Row[]> {
   const sql = `SELECT id, ${columns} FROM ${table} WHERE id > $1 AND ${where} ORDER BY id LIMIT ${ROWS_MAX}`;
-  const all: StatementResult["rows"][number][] = [];
+  const all: Row[] = [];
   for (let lastId = 0;;) {
-    const { rows } = await run(sql, [lastId]);
+    const rows = yield [sql, [lastId]];
     all.push(...rows);
     if (rows.length < ROWS_MAX) return all;
     const nextId = Number(rows.at(-1)?.["id"]);
@@ -280,8 +270,14 @@ export async function readAll(
   }
 }
 
-export function lastByKey<T>(values: readonly T[], keyOf: (value: T) => string): readonly T[] {
-  return [...new Map(values.map((value) => [keyOf(value), value])).values()];
+export async function drive<T>(session: Session, work: Work<T>): Promise<T> {
+  let step = work.next();
+  while (!step.done) step = work.next((await session.run(...step.value)).rows);
+  return step.value;
+}
+
+export async function runEach(session: Session, statements: readonly Statement[]): Promise<void> {
+  for (const statement of statements) await session.run(...statement);
 }
 
 // The schema of a state in PostgreSQL, and its version.

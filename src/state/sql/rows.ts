@@ -4,10 +4,7 @@ import type {
   CheckJournal,
   CheckStore,
   ConditionChange,
-  EndedJobRun,
-  JobRun,
   NamedMetricHour,
-  OutboxStore,
   RecentRun,
   Rollup,
   RollupEntry,
@@ -20,21 +17,8 @@ import { addSums, NO_COUNTS, NO_SUMS } from "../availability.ts";
 import { bytes, columnText, json, list, nullable, number, UnreadableRowError } from "../codec.ts";
 import { journalRows } from "../journal.ts";
 import { limitsAt, RECENT_RUNS_MAX, startOf } from "../retention.ts";
-import { type Row, unpackPairs } from "./table_declaration.ts";
-import {
-  ACTIONS,
-  CHANGES,
-  CHANNEL_COUNTS,
-  DELIVERIES,
-  DELIVERY_MARKERS,
-  DURATION_COLUMNS,
-  JOB_RUNS,
-  METRIC_SUMS,
-  ROLLUPS,
-  SILENCES,
-  SUMMARY,
-} from "./tables.ts";
-import { NOTICE_PREFIX } from "../../domain/outbox.ts";
+import { type Row, type StoredValue, type Table, unpackPairs } from "./table_declaration.ts";
+import { CHANGES, DURATION_COLUMNS, METRIC_SUMS, ROLLUPS } from "./tables.ts";
 
 /** The roll-ups of one run: that of its hour, the last one, and those that the time since the run before is in. */
 export function rollupsOf(entry: RollupEntry): readonly Omit<Rollup, "name">[] {
@@ -125,7 +109,7 @@ const BLOCK = nullable(bytes);
 const FAILED = "observed_unknown + observed_warning + observed_critical";
 
 /** What roll-ups have, in the order of packed sums: a name, how it is added up, and its value. */
-export const SUMMED: readonly (readonly [name: string, sum: "sum" | "max", value: string])[] = [
+const SUMMED: readonly (readonly [name: string, sum: "sum" | "max", value: string])[] = [
   ["runs", "sum", `observed_ok + ${FAILED}`],
   ["failed", "sum", FAILED],
   ["streak", "max", "failed_streak_max"],
@@ -135,9 +119,9 @@ export const SUMMED: readonly (readonly [name: string, sum: "sum" | "max", value
   ...DURATION_COLUMNS.map((column) => [column, "sum", column] as const),
 ];
 
-export const SUMMED_NAMES: string = SUMMED.map(([name]) => name).join(", ");
+const SUMMED_NAMES = SUMMED.map(([name]) => name).join(", ");
 
-export const SUMS: string = SUMMED.map(([name, sum, value]) => `${sum}(${value}) AS ${name}`).join(", ");
+const SUMS = SUMMED.map(([name, sum, value]) => `${sum}(${value}) AS ${name}`).join(", ");
 
 /** For each roll-up, a list of its start and what is summed. */
 const PACKED_SUMS = json(list(list(nullable(number))));
@@ -165,17 +149,6 @@ function sumsOf(row: Row): readonly RollupSum[] {
     sums.set(startMs, before === undefined ? one : addSums(one, before));
   }
   return [...sums.values()].sort((one, other) => one.startMs - other.startMs);
-}
-
-export function runOf(row: Row): JobRun {
-  const { id, startedAtMs, end } = JOB_RUNS.decode(row);
-  return { id, startedAtMs, end };
-}
-
-export function endedRunOf(row: Row): EndedJobRun {
-  const { end, ...run } = runOf(row);
-  if (end === null) throw new UnreadableRowError('"ending" of a row is not text');
-  return { ...run, end };
 }
 
 // The last runs of a check, packed, the last one first. A run takes eleven bytes: its end, in whole milliseconds (6),
@@ -226,7 +199,19 @@ function unpackRun(view: DataView, offset: number): RecentRun {
 
 // Statements. Names and keys in them are encoded as column text.
 
-/** How a database writes statements, and reads the rows of one. */
+export type Statement = readonly [sql: string, parameters: readonly StoredValue[]];
+
+/** Some work on a database: it yields statements, one after the other, and gets the rows that each returns. */
+export type Work<T> = Generator<Statement, T, readonly Row[]>;
+
+/** Runs some statements, and returns the rows of the last one. */
+export function* each(statements: readonly Statement[]): Work<readonly Row[]> {
+  let rows: readonly Row[] = [];
+  for (const statement of statements) rows = yield statement;
+  return rows;
+}
+
+/** How a database writes statements, and runs them. */
 export interface Dialect {
   /** The parameter at a place; the first one is 1. */
   parameter(place: number): string;
@@ -234,32 +219,74 @@ export interface Dialect {
   namesIn(place: number): string;
   /** One parameter of several names. */
   listOf(names: readonly string[]): string;
-  select<T>(
-    sql: string,
-    parameters: readonly (string | number)[],
-    read: (row: Row) => T,
-  ): Promise<readonly T[]>;
-}
-
-/** What a database reads in its own way. The names are the first parameter; a span follows as two, a time as one. */
-interface CheckQueries {
-  /** Rows of a name and its packed sums, see `sumsOf`. */
-  readonly sums: Readonly<Record<SumSpan, string>>;
-  /** The measured values in the hours of a span. */
-  readonly metrics: string;
-  /** Rows of a name and its packed runs as `recent`. */
-  readonly recent: string;
-  /** The blocks from a time on, in order, each with the record; without any, only that. */
-  readonly journal: string;
+  /** The checks with the names in the parameter at a place, each found by its name. */
+  checksIn(place: number): string;
+  /** Joins a table whose rows are found by those before it. */
+  readonly join: string;
+  /** The type of bytes. */
+  readonly bytes: string;
+  /** The start of the day in UTC that `start_ms` is in. */
+  readonly startOfDay: string;
+  /** Many rows of some columns, as one list of lists in JSON. */
+  packed(columns: string): string;
+  /** Inserts rows, or merges them into those with the same unique columns, which no two of them may have. */
+  upserts<T>(table: Table<T>, rows: readonly T[], returning?: string): readonly Statement[];
+  /** Inserts those rows that are not there. */
+  additions<T>(table: Table<T>, rows: readonly T[], returning?: string): readonly Statement[];
+  /** Reads all rows of a table, in the order of their ids. */
+  all(rows: Readonly<Record<"table" | "columns", string>>): Work<readonly Row[]>;
+  select<T>(sql: string, parameters: readonly StoredValue[], read: (row: Row) => T): Promise<readonly T[]>;
+  /** Does some work as one transaction; it may be repeated. To read, all of it sees the same state. */
+  transact<T>(action: "read" | "write", work: () => Work<T>): Promise<T>;
 }
 
 /** The journals of so many checks are read at a time: a response has a limit, and each may have a megabyte. */
 const JOURNALS_MAX = 50;
 
-export function createCheckReads(
-  { parameter, namesIn, listOf, select }: Dialect,
-  { sums, metrics, recent, journal }: CheckQueries,
-): Omit<CheckStore, "records" | "save"> {
+/** What reads roll-ups, measured values, last runs and journals of many checks: a join from the names on. */
+function readsOfMany({ parameter, checksIn, join, bytes, startOfDay, packed }: Dialect) {
+  const checks = checksIn(1);
+  // No span is longer than a day, and the key begins with the start: so only rows that may end late enough are read.
+  const rollups = `FROM ${checks} ${join} rollups ON rollups.check_id = checks.id
+    WHERE rollups.start_ms > CAST(${parameter(2)} AS DOUBLE PRECISION) - ${DAY_MS}
+      AND rollups.start_ms + rollups.span_ms > ${parameter(2)} AND rollups.start_ms <= ${parameter(3)}`;
+  const asTheyAre = `SELECT checks.id AS id, checks.name AS name, start_ms,
+    ${SUMMED.map(([name, , value]) => `${value} AS ${name}`).join(", ")} ${rollups}`;
+  const sums = (selected: string): string =>
+    `SELECT name, ${
+      packed(`start_ms, ${SUMMED_NAMES}`)
+    } AS sums FROM (${selected}) AS sums GROUP BY id, name`;
+  const summed = (startMs: string): string =>
+    `SELECT checks.id AS id, checks.name AS name, ${startMs} AS start_ms, ${SUMS} ${rollups}`;
+  const ofHours = `AND span_ms = ${HOUR_MS}`;
+  return {
+    /**
+     * The roll-ups that end after a time and do not begin after another, as one row a check: its name, and a list of
+     * lists of start, runs, failed ones, the longest streak of those, and the sums that `sumsOf` reads. Roll-ups of days
+     * as they are, those of hours added up to days, in no order; that takes half the time of a row for each, and of
+     * adding up days again. Or one sum a check, or the roll-ups of hours alone.
+     */
+    sums: {
+      hour: sums(`${asTheyAre} ${ofHours}`),
+      day: sums(`${asTheyAre} AND span_ms = ${DAY_MS}
+        UNION ALL ${summed(startOfDay)} ${ofHours} GROUP BY checks.id, ${startOfDay}`),
+      check: sums(`${summed("min(start_ms)")} GROUP BY checks.id`),
+    } satisfies Record<SumSpan, string>,
+    metrics: `SELECT checks.name AS name, start_ms, metrics ${rollups} ${ofHours} AND metrics IS NOT NULL`,
+    recent: `SELECT name, substr(CAST(fresh_runs || coalesce(runs, CAST('' AS ${bytes})) AS ${bytes}),
+        1, ${RECENT_BYTES_MAX}) AS recent
+      FROM ${checks} LEFT JOIN recent_runs ON recent_runs.check_id = checks.id
+      WHERE fresh_runs <> CAST('' AS ${bytes}) OR runs IS NOT NULL`,
+    /** The blocks from a time on, in order, each with the record; without any, only that. */
+    journal: `SELECT name, results, checks.journal AS record
+      FROM ${checks} LEFT JOIN journal ON journal.check_id = checks.id AND last_ms >= ${parameter(2)}
+      WHERE checks.journal IS NOT NULL ORDER BY checks.id, last_ms`,
+  };
+}
+
+export function createCheckReads(dialect: Dialect): Omit<CheckStore, "records" | "save"> {
+  const { parameter, namesIn, listOf, select } = dialect;
+  const { sums, metrics, recent, journal } = readsOfMany(dialect);
   const ofName = `check_id = (SELECT id FROM checks WHERE name = ${parameter(1)})`;
   const selectChanges = `SELECT ${CHANGES.columns} FROM changes
     WHERE ${ofName} AND at_ms >= ${parameter(2)} AND at_ms <= ${parameter(3)}
@@ -303,41 +330,3 @@ export function createCheckReads(
     },
   };
 }
-
-export function createOutboxReads(
-  { parameter, namesIn, listOf, select }: Dialect,
-): Pick<OutboxStore, "deliveries" | "queuedSummary" | "silences" | "actions"> {
-  const selectDeliveries = `SELECT ${DELIVERIES.columns} FROM deliveries
-    WHERE at_ms >= ${parameter(1)} AND at_ms <= ${parameter(2)}`;
-  // Their indexes have both in this order.
-  const selectSilences = `SELECT ${SILENCES.columns} FROM silences
-    WHERE until_ms > ${parameter(1)} ORDER BY until_ms, id`;
-  const selectActions = `SELECT ${ACTIONS.columns} FROM actions
-    WHERE check_name = ${parameter(1)} ORDER BY at_ms, id`;
-  return {
-    deliveries: ({ checks, sinceMs, untilMs, haveCause = false }) => {
-      const ofChecks = checks === undefined ? "" : `AND check_name IN (${namesIn(3)})`;
-      const sql = `${selectDeliveries} ${ofChecks} ${
-        haveCause ? "AND cause IS NOT NULL" : ""
-      } ORDER BY at_ms, key`;
-      const names = checks === undefined ? [] : [listOf(checks.map(columnText.encode))];
-      return select(sql, [sinceMs, untilMs, ...names], DELIVERIES.decode);
-    },
-    queuedSummary: async () => (await select(SELECT_SUMMARY, [], SUMMARY.decode))[0] ?? null,
-    silences: (nowMs) => select(selectSilences, [nowMs], SILENCES.decode),
-    actions: (check) => select(selectActions, [columnText.encode(check)], ACTIONS.decode),
-  };
-}
-
-/** All markers, in the order in which they were first set. */
-export const SELECT_MARKERS = `SELECT ${DELIVERY_MARKERS.columns} FROM delivery_markers ORDER BY id`;
-
-/** Deletes the markers of checks that are deleted, but not those of notices about channels. */
-export const DELETE_STRAY_MARKERS = `DELETE FROM delivery_markers
-  WHERE check_name NOT IN (SELECT name FROM checks)
-    AND check_name NOT IN (SELECT '${NOTICE_PREFIX}' || channel_name FROM channel_counts)`;
-
-/** The counts of all channels, in the order in which they were first counted. */
-export const SELECT_COUNTS = `SELECT ${CHANNEL_COUNTS.columns} FROM channel_counts ORDER BY id`;
-
-export const SELECT_SUMMARY = `SELECT ${SUMMARY.columns} FROM summary`;

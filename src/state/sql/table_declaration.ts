@@ -1,9 +1,12 @@
 /** Declares a table once: its columns, with how each is stored; the statements and conversions are made from that. */
-import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
+import type { SQLOutputValue } from "node:sqlite";
 import { type Condition, type ConditionCounts, CONDITIONS, eachCondition } from "../../domain/condition.ts";
 import { bytes, type Codec, columnText, json, nullable, number, word } from "../codec.ts";
 
 export type Row = Readonly<Record<string, SQLOutputValue>>;
+
+/** A value of a column, or a parameter of a statement. */
+export type StoredValue = string | number | null | Uint8Array;
 
 type Merge = "replace" | "fill" | "keep" | "add" | "tally" | "max" | "min" | "prepend";
 
@@ -34,14 +37,14 @@ export interface Column {
 interface Field<T> {
   readonly columns: readonly Column[];
   /** Appends the values of the columns: a list for each field would be garbage of every run. */
-  encode(value: T, into: SQLInputValue[]): void;
+  encode(value: T, into: StoredValue[]): void;
   decode(row: Row): T;
 }
 
 export function field<T>(
   name: string,
   type: string,
-  { encode, decode, merge = "replace", isAdded = false }: Codec<T, SQLInputValue> & FieldOptions,
+  { encode, decode, merge = "replace", isAdded = false }: Codec<T, StoredValue> & FieldOptions,
 ): Field<T> {
   return {
     columns: [{ name, type, merge, isAdded }],
@@ -166,11 +169,6 @@ export interface Table<T> {
   readonly primary: readonly string[] | null;
   /** The columns of which no two rows have the same values; empty if there are none. */
   readonly unique: readonly string[];
-  /** Makes the table without the columns that are added. */
-  readonly create: string;
-  readonly createWhole: string;
-  /** Adds them, by name. */
-  readonly add: Readonly<Record<string, string>>;
   /** All columns but the `id`, for SELECT. */
   readonly columns: string;
   /** The columns behind the key, as aggregates of many rows: `sum(…)`, `max(…)`, or `NULL` for what can't be added up. */
@@ -181,7 +179,7 @@ export interface Table<T> {
   readonly onConflict: string;
   readonly upsert: string;
   /** The values of a row, in the order of `columns`. */
-  encode(row: T): readonly SQLInputValue[];
+  encode(row: T): readonly StoredValue[];
   /** @throws {UnreadableRowError} If no monitor can have written it. */
   decode(row: Row): T;
 }
@@ -202,12 +200,6 @@ export function table<T extends object>(
     declared: columns,
     primary: primary ?? null,
     unique,
-    create: createStatement(name, columns.filter(({ isAdded }) => !isAdded), { primary, unique }),
-    createWhole: createStatement(name, columns, { primary, unique }),
-    add: Object.fromEntries(
-      columns.filter(({ isAdded }) => isAdded)
-        .map((column) => [column.name, `ALTER TABLE ${name} ADD COLUMN ${column.name} ${column.type}`]),
-    ),
     columns: columns.map((column) => column.name).join(", "),
     aggregates: columns.filter((column) => !unique.includes(column.name)).map(aggregateOf).join(", "),
     insert,
@@ -215,7 +207,7 @@ export function table<T extends object>(
     upsert: `${insert} ${onConflict}`,
     encode: (row) => {
       const values = row as Readonly<Record<string, unknown>>;
-      const encoded: SQLInputValue[] = hasOneRow ? [1] : [];
+      const encoded: StoredValue[] = hasOneRow ? [1] : [];
       for (const [key, field] of entries) field.encode(values[key], encoded);
       return encoded;
     },
@@ -228,7 +220,7 @@ function aggregateOf({ name, merge }: Column): string {
   return merge === "add" || merge === "tally" ? `sum(${name})` : "NULL";
 }
 
-function statementsOf({ name, declared, unique }: Pick<Table<never>, "name" | "declared" | "unique">) {
+function statementsOf({ name, declared, unique }: Pick<Declared, "name" | "declared" | "unique">) {
   const names = declared.map((column) => column.name);
   const updates = declared.filter((column) => !unique.includes(column.name))
     .map((column) => `${column.name} = ${MERGED[column.merge](column.name, `excluded.${column.name}`)}`);
@@ -239,25 +231,33 @@ function statementsOf({ name, declared, unique }: Pick<Table<never>, "name" | "d
 }
 
 /** Returns an upsert of all columns but some that may be `NULL`; those of a row that is there stay as they are. */
-export function upsertWithout(
-  { name, declared, unique }: Pick<Table<never>, "name" | "declared" | "unique">,
-  without: readonly string[],
-): string {
+export function upsertWithout({ name, declared, unique }: Declared, without: readonly string[]): string {
   const written = declared.filter((column) => !without.includes(column.name));
   const { insert, onConflict } = statementsOf({ name, declared: written, unique });
   return `${insert} ${onConflict}`;
 }
 
-function createStatement(
-  name: string,
-  columns: readonly Column[],
-  { primary, unique }: { readonly primary: Keys["primary"]; readonly unique: readonly string[] },
-): string {
-  const definitions = columns.map((column) => `${column.name} ${column.type}`);
-  if (primary === undefined) {
+export type Declared = Pick<Table<never>, "name" | "declared" | "primary" | "unique">;
+
+/** Creates a table in SQLite; with `isWhole`, with the columns that later steps add. */
+export function createTable({ name, declared, primary, unique }: Declared, isWhole = false): string {
+  const columns = declared.filter(({ isAdded }) => isWhole || !isAdded)
+    .map((column) => `${column.name} ${column.type}`);
+  if (primary === null) {
     const constraints = unique.length === 0 ? [] : [`UNIQUE (${unique.join(", ")})`];
-    return `CREATE TABLE ${name} (${["id INTEGER PRIMARY KEY", ...definitions, ...constraints].join(", ")})`;
+    return `CREATE TABLE ${name} (${["id INTEGER PRIMARY KEY", ...columns, ...constraints].join(", ")})`;
   }
-  const parts = [...definitions, `PRIMARY KEY (${primary.join(", ")})`];
+  const parts = [...columns, `PRIMARY KEY (${primary.join(", ")})`];
   return `CREATE TABLE ${name} (${parts.join(", ")})${primary.length > 1 ? " WITHOUT ROWID" : ""}`;
+}
+
+export function addColumn(table: Declared, name: string): string {
+  return `ALTER TABLE ${table.name} ADD COLUMN ${name} ${addedColumn(table, name).type}`;
+}
+
+/** Returns a column that a later step adds. */
+export function addedColumn({ name, declared }: Declared, added: string): Column {
+  const column = declared.find((one) => one.name === added && one.isAdded);
+  if (column === undefined) throw new Error(`No step adds ${added} to ${name}`);
+  return column;
 }

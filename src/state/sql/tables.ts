@@ -62,10 +62,13 @@ import {
 import type { ClockReadings } from "../retention.ts";
 import { NO_RUNS } from "../../shared/histograms.ts";
 import {
+  addColumn,
   addedJson,
   addedPairs,
   blob,
   counts,
+  createTable,
+  type Declared,
   field,
   type Fields,
   integer,
@@ -364,7 +367,7 @@ export const ACTIONS: Table<PageAction> = table("actions", {
   note: string("note"),
 }, { unique: ["key"] });
 
-export const CREATE_ACTIONS_INDEX = "CREATE INDEX actions_by_check ON actions (check_name, at_ms)";
+const CREATE_ACTIONS_INDEX = "CREATE INDEX actions_by_check ON actions (check_name, at_ms)";
 
 /** Jobs, and the time when each was first recorded; a clock that is set back makes that earlier. */
 export const JOBS: Table<{ readonly name: string; readonly sinceMs: number }> = table("jobs", {
@@ -460,12 +463,7 @@ export const REPORTING: Table<Reporting> = table("reporting", {
 /** The tables with data of a check, which are deleted before it. */
 export const CHECK_TABLES: readonly string[] = ["journal", "changes", "rollups", "recent_runs"];
 
-type DeclaredTable = Pick<
-  Table<never>,
-  "name" | "create" | "createWhole" | "declared" | "primary" | "unique"
->;
-
-export const FIRST_TABLES: readonly DeclaredTable[] = [
+export const FIRST_TABLES: readonly Declared[] = [
   CHECKS,
   RECENT_RUNS,
   CHANGES,
@@ -481,7 +479,7 @@ export const FIRST_TABLES: readonly DeclaredTable[] = [
   SUMMARY,
 ];
 
-export const TABLES: readonly DeclaredTable[] = [
+export const TABLES: readonly Declared[] = [
   ...FIRST_TABLES,
   JOURNAL,
   DELIVERIES,
@@ -497,32 +495,39 @@ export const CREATE_INDEXES: readonly string[] = [
   "CREATE INDEX job_runs_by_job ON job_runs (job_id)",
 ];
 
-function added({ name, add }: Pick<Table<never>, "name" | "add">, column: string): string {
-  const statement = add[column];
-  if (statement === undefined) throw new Error(`No step adds ${column} to ${name}`);
-  return statement;
+/** How a database makes tables, and adds columns to them. */
+interface SchemaWords {
+  createTable(table: Declared): string;
+  addColumn(table: Declared, column: string): string;
 }
 
 /**
- * The steps from an empty database to the present tables, counted by its version. A released step never changes: a release
- * replaces the first one by its text, and later changes are new steps.
+ * The steps from an empty database to the present tables, counted by its version, but the first one. A released step
+ * never changes: a release replaces the first one by its text, and later changes are new steps.
  */
+export function laterSteps({ createTable, addColumn }: SchemaWords): readonly Migration[] {
+  return [
+    [addColumn(CHECKS, "journal"), createTable(JOURNAL)],
+    [createTable(DELIVERIES)],
+    [addColumn(SILENCES, "by_whom"), createTable(ACTIONS), CREATE_ACTIONS_INDEX],
+    DURATION_COLUMNS.map((column) => addColumn(ROLLUPS, column)),
+    [createTable(REPORTS), createTable(REPORTING)],
+    [addColumn(CHECKS, "duration_history")],
+    [addColumn(CHECKS, "metric_hour"), addColumn(ROLLUPS, "metrics")],
+    [addColumn(DELIVERIES, "cause")],
+    [addColumn(CHECKS, "metric_history")],
+  ];
+}
+
+/** Those of SQLite. */
 export const STEPS: readonly Migration[] = [
-  [...FIRST_TABLES.map(({ create }) => create), ...CREATE_INDEXES],
-  [added(CHECKS, "journal"), JOURNAL.create],
-  [DELIVERIES.create],
-  [added(SILENCES, "by_whom"), ACTIONS.create, CREATE_ACTIONS_INDEX],
-  DURATION_COLUMNS.map((column) => added(ROLLUPS, column)),
-  [REPORTS.create, REPORTING.create],
-  [added(CHECKS, "duration_history")],
-  [added(CHECKS, "metric_hour"), added(ROLLUPS, "metrics")],
-  [added(DELIVERIES, "cause")],
-  [added(CHECKS, "metric_history")],
+  [...FIRST_TABLES.map((table) => createTable(table)), ...CREATE_INDEXES],
+  ...laterSteps({ createTable, addColumn }),
 ];
 
 /** Makes the present tables at once, in a fifth of the time of all steps. The order of their columns is another one. */
 export const WHOLE: Migration = [
-  ...TABLES.map(({ createWhole }) => createWhole),
+  ...TABLES.map((table) => createTable(table, true)),
   ...CREATE_INDEXES,
   CREATE_ACTIONS_INDEX,
 ];

@@ -1,20 +1,10 @@
 /** Checks, their changes and roll-ups in the database. Names in the statements are encoded as column text. */
-import type { CheckStore, CheckUpdate, SumSpan } from "../../domain/store.ts";
+import type { CheckStore, CheckUpdate } from "../../domain/store.ts";
 import { number } from "../codec.ts";
 import type { Access, SqliteConnection } from "./sqlite_connection.ts";
 import { joinBytes } from "../../shared/text.ts";
-import { keepQueued } from "./sqlite_outbox.ts";
 import { CHANGES_MAX, cutChange, JOURNAL_BLOCKS_MAX, type RetentionLimits } from "../retention.ts";
-import {
-  createCheckReads,
-  FRESH_BYTES_MAX,
-  packRun,
-  RECENT_BYTES_MAX,
-  rollupsOf,
-  SUMMED,
-  SUMMED_NAMES,
-  SUMS,
-} from "../sql/rows.ts";
+import { createCheckReads, FRESH_BYTES_MAX, packRun, RECENT_BYTES_MAX, rollupsOf } from "../sql/rows.ts";
 import { packPair, upsertWithout } from "../sql/table_declaration.ts";
 import {
   CHANGES,
@@ -22,6 +12,7 @@ import {
   CHECKS,
   DURATION_COLUMNS,
   JOURNAL,
+  OUTBOX,
   RECORDS,
   REPORTING,
   REPORTS,
@@ -45,7 +36,7 @@ export function keepUpdates(connection: SqliteConnection, updates: readonly Chec
     }
     if (change !== null) connection.run(CHANGES.insert, ...CHANGES.encode({ ...cutChange(change), checkId }));
     if (journal !== undefined) connection.run(JOURNAL.upsert, ...JOURNAL.encode({ ...journal, checkId }));
-    for (const notification of queued) keepQueued(connection, notification);
+    for (const notification of queued) connection.run(OUTBOX.upsert, ...OUTBOX.encode(notification));
     if (report !== undefined) keepReport(connection, report);
   }
 }
@@ -75,17 +66,10 @@ function keepRecord(connection: SqliteConnection, updates: readonly CheckUpdate[
   return id;
 }
 
-export function createCheckStore(
-  connection: SqliteConnection,
-  { read, write, ...dialect }: Access,
-): CheckStore {
+export function createCheckStore(connection: SqliteConnection, access: Access): CheckStore {
+  const { read, write } = access;
   return {
-    ...createCheckReads(dialect, {
-      sums: SELECT_SUMS,
-      metrics: SELECT_METRICS,
-      recent: SELECT_RECENT,
-      journal: SELECT_JOURNAL,
-    }),
+    ...createCheckReads(access),
     records: () => read(() => connection.all(SELECT_RECORDS).map(RECORDS.decode)),
     save: (updates) =>
       write(() => {
@@ -163,57 +147,8 @@ const MOVE_FRESH_RUNS: readonly string[] = [
   "UPDATE checks SET fresh_runs = x'' WHERE id = ?",
 ];
 
-const SELECT_RECENT = `SELECT name,
-    substr(CAST(fresh_runs || coalesce(runs, x'') AS BLOB), 1, ${RECENT_BYTES_MAX}) AS recent
-  FROM json_each(?) AS names CROSS JOIN checks ON checks.name = names.value
-  LEFT JOIN recent_runs ON recent_runs.check_id = checks.id
-  WHERE fresh_runs <> x'' OR runs IS NOT NULL`;
-
-/** The blocks of journals of a JSON list of names from a time on, in order, each with the record; without any, only that. */
-const SELECT_JOURNAL = `SELECT name, results, checks.journal AS record
-  FROM json_each(?1) AS names CROSS JOIN checks ON checks.name = names.value
-  LEFT JOIN journal ON journal.check_id = checks.id AND last_ms >= ?2
-  WHERE checks.journal IS NOT NULL ORDER BY checks.id, last_ms`;
-
-const START_OF_DAY = `start_ms - (start_ms % ${DAY_MS} + ${DAY_MS}) % ${DAY_MS}`;
-
-// A join from the names on: the planner would read every roll-up for `IN (SELECT …)`. No span is longer than a day,
-// and the key begins with the start: so only rows that may end late enough are read.
-const ROLLUPS_OF_NAMES = `FROM json_each(?1) AS names CROSS JOIN checks ON checks.name = names.value
-  CROSS JOIN rollups ON rollups.check_id = checks.id
-  WHERE rollups.start_ms > ?2 - ${DAY_MS} AND rollups.start_ms + rollups.span_ms > ?2 AND rollups.start_ms <= ?3`;
-
-const AS_THEY_ARE = `SELECT checks.id AS id, checks.name AS name, start_ms,
-    ${SUMMED.map(([name, , value]) => `${value} AS ${name}`).join(", ")} ${ROLLUPS_OF_NAMES}`;
-
-const HOURS = `${AS_THEY_ARE} AND span_ms = ${HOUR_MS}`;
-
-const DAYS = `${AS_THEY_ARE} AND span_ms = ${DAY_MS}
-  UNION ALL SELECT checks.id AS id, checks.name AS name, ${START_OF_DAY} AS start_ms, ${SUMS}
-    ${ROLLUPS_OF_NAMES} AND span_ms = ${HOUR_MS} GROUP BY checks.id, ${START_OF_DAY}`;
-
-const ALL = `SELECT checks.id AS id, checks.name AS name, min(start_ms) AS start_ms, ${SUMS}
-  ${ROLLUPS_OF_NAMES} GROUP BY checks.id`;
-
-function packed(rollups: string): string {
-  return `SELECT name, json_group_array(json_array(start_ms, ${SUMMED_NAMES})) AS sums FROM (${rollups}) GROUP BY id`;
-}
-
-/**
- * The roll-ups of a JSON list of names that end after a time and do not begin after another, as one row a check: its
- * name, and a JSON list of lists of start, runs, failed ones, the longest streak of those, and the sums that `sumsOf` reads.
- * Roll-ups of days as they are, those of hours added up to days, in no order; that takes half the time of a row for
- * each, and of adding up days again. Or one sum a check, or the roll-ups of hours alone.
- */
-const SELECT_SUMS: Readonly<Record<SumSpan, string>> = {
-  hour: packed(HOURS),
-  day: packed(DAYS),
-  check: packed(ALL),
-};
-
-/** The measured values of a JSON list of names in the hours that end after a time and do not begin after another. */
-const SELECT_METRICS = `SELECT checks.name AS name, start_ms, metrics ${ROLLUPS_OF_NAMES}
-  AND span_ms = ${HOUR_MS} AND metrics IS NOT NULL`;
+/** The start of the day in UTC that `start_ms` is in. */
+export const START_OF_DAY = `start_ms - (start_ms % ${DAY_MS} + ${DAY_MS}) % ${DAY_MS}`;
 
 /** Deletes what is too old of a check, and returns how many rows changed. */
 export function pruneCheck(connection: SqliteConnection, id: number, limits: RetentionLimits): number {

@@ -157,18 +157,15 @@ interface Attempt {
   readonly path: string;
 }
 
-interface Explanation {
-  readonly failure: StoreFailure;
-  readonly reason: string;
-}
+type Explanation = readonly [failure: StoreFailure, reason: string];
 
 /** Turns an error of the database or of its files into a {@linkcode StoreError}; `null` for a bug. */
 export function explainStoreFailure(error: unknown, { action, path }: Attempt): StoreError | null {
   if (error instanceof StoreError) return error;
   const explanation = explain(error);
   if (explanation === null) return null;
-  const message = `cannot ${action} state "${path}": ${explanation.reason}`;
-  return new StoreError(message, explanation.failure, { cause: error });
+  const [failure, reason] = explanation;
+  return new StoreError(`cannot ${action} state "${path}": ${reason}`, failure, { cause: error });
 }
 
 export async function explaining<T>(attempt: Attempt, work: () => T | Promise<T>): Promise<T> {
@@ -187,35 +184,34 @@ export function isBusy(error: unknown): boolean {
 const PRIMARY_CODE = 0xff;
 const BUSY = 5;
 
-const FULL: Explanation = { failure: "full", reason: "the disk is full; free some space" };
-const READ_ONLY: Explanation = {
-  failure: "denied",
-  reason: "read-only; make the file and its directory writable for this user",
-};
-const NO_PERMISSION: Explanation = {
-  failure: "denied",
-  reason: "permission denied; make the file and its directory writable for this user",
-};
-const CANNOT_OPEN: Explanation = {
-  failure: "denied",
-  reason:
-    "the file, its -wal or its -shm cannot be opened; make them and the directory writable for this user",
-};
+const FULL: Explanation = ["full", "the disk is full; free some space"];
+const READ_ONLY: Explanation = [
+  "denied",
+  "read-only; make the file and its directory writable for this user",
+];
+const NO_PERMISSION: Explanation = [
+  "denied",
+  "permission denied; make the file and its directory writable for this user",
+];
+const CANNOT_OPEN: Explanation = [
+  "denied",
+  "the file, its -wal or its -shm cannot be opened; make them and the directory writable for this user",
+];
 
 /** By SQLite's primary result code (sqlite.org/rescode.html). */
 const BY_RESULT_CODE: ReadonlyMap<number, Explanation> = new Map([
   [3, NO_PERMISSION],
-  [BUSY, { failure: "busy", reason: "locked by another process for too long; run it again" }],
+  [BUSY, ["busy", "locked by another process for too long; run it again"]],
   [8, READ_ONLY],
-  [11, { failure: "damaged", reason: "the file is damaged" }],
+  [11, ["damaged", "the file is damaged"]],
   [13, FULL],
   [14, CANNOT_OPEN],
-  [26, { failure: "damaged", reason: "the file is not a database" }],
+  [26, ["damaged", "the file is not a database"]],
 ]);
 
 /** By the system's name of an error, where the runtime has no class for it. */
 const BY_SYSTEM_CODE: ReadonlyMap<string, Explanation> = new Map([
-  ["EDQUOT", { failure: "full", reason: "the disk quota is exceeded; free some space" }],
+  ["EDQUOT", ["full", "the disk quota is exceeded; free some space"]],
   ["ENOSPC", FULL],
   ["EROFS", READ_ONLY],
 ]);
@@ -229,22 +225,20 @@ const IO_ERROR = 10;
 
 function explain(error: unknown): Explanation | null {
   if (!(error instanceof Error)) return null;
-  if (error instanceof Deno.errors.NotCapable) {
-    return { failure: "denied", reason: `missing permission: ${error.message}` };
-  }
+  if (error instanceof Deno.errors.NotCapable) return ["denied", `missing permission: ${error.message}`];
   if (error instanceof Deno.errors.PermissionDenied) return NO_PERMISSION;
-  if (error instanceof Deno.errors.TimedOut) return { failure: "other", reason: error.message };
-  if (error instanceof NewerVersionError) return { failure: "other", reason: error.message };
+  if (error instanceof Deno.errors.TimedOut) return ["other", error.message];
+  if (error instanceof NewerVersionError) return ["other", error.message];
   if (error instanceof DamagedFileError || error instanceof UnreadableRowError) {
-    return { failure: "damaged", reason: error.message };
+    return ["damaged", error.message];
   }
   const code = "code" in error ? error.code : undefined;
   if (code === "ERR_SQLITE_ERROR") return explainDatabaseError(error);
-  if (code === "ERR_INVALID_STATE") return { failure: "other", reason: "it was closed" };
+  if (code === "ERR_INVALID_STATE") return ["other", "it was closed"];
   // A number in a row that is beyond JavaScript's numbers; monitor never wrote it.
-  if (code === "ERR_OUT_OF_RANGE") return { failure: "damaged", reason: "a number in a row is out of range" };
+  if (code === "ERR_OUT_OF_RANGE") return ["damaged", "a number in a row is out of range"];
   if (typeof code !== "string" || !SYSTEM_CODE.test(code)) return null;
-  return BY_SYSTEM_CODE.get(code) ?? { failure: "other", reason: error.message };
+  return BY_SYSTEM_CODE.get(code) ?? ["other", error.message];
 }
 
 function explainDatabaseError(error: Error): Explanation {
@@ -254,17 +248,13 @@ function explainDatabaseError(error: Error): Explanation {
   if (extended === SHARED_MEMORY_TOO_SMALL) return FULL;
   const code = extended & PRIMARY_CODE;
   if (code === IO_ERROR) {
-    return {
-      failure: "other",
-      reason:
-        `the disk reports an error (${error.message}, code ${extended}); check the disk, its quota and ` +
-        "the system log",
-    };
+    const shown = `${error.message}, code ${extended}`;
+    return ["other", `the disk reports an error (${shown}); check the disk, its quota and the system log`];
   }
   const known = BY_RESULT_CODE.get(code);
   if (known !== undefined) return known;
-  if (/^no such (table|column)/.test(error.message)) return { failure: "damaged", reason: error.message };
-  return { failure: "other", reason: `${error.message} (code ${extended})` };
+  if (/^no such (table|column)/.test(error.message)) return ["damaged", error.message];
+  return ["other", `${error.message} (code ${extended})`];
 }
 
 /** How long a store waits for its turn while other processes write. */
