@@ -58,6 +58,8 @@ async function withHome(use: (home: string) => Promise<void>): Promise<void> {
   const home = temporary.path;
   await Deno.mkdir(`${home}/bin`);
   await Deno.mkdir(`${home}/home dir`);
+  // Without it fish leaves a process behind that reads the manual pages of the whole machine.
+  await Deno.mkdir(`${home}/.local/share/fish/generated_completions`, { recursive: true });
   await writeProgram(`${home}/bin/monitor`);
   await Deno.writeTextFile(`${home}/monitor.json`, configOf(NAMES));
   await Deno.writeTextFile(`${home}/home dir/other doc.json`, configOf(["elsewhere one"]));
