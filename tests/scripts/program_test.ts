@@ -4,7 +4,6 @@ import { tempDirectory } from "../../testing/builders.ts";
 import { type ChildEnd, runChild, testWith } from "../../testing/tools.ts";
 import { type Rows, testRows } from "../support/rows.ts";
 import { bundle } from "../../scripts/bundle.ts";
-import { joinModules } from "../../scripts/join_modules.ts";
 import { keptLicenses, readLicenses } from "../../scripts/licenses.ts";
 import { Invocation } from "../../src/cli/command_definition.ts";
 import {
@@ -158,56 +157,6 @@ testWith("time")(
     for (const { name, text } of licenses.packages) assert.match(text, /copyright/i, name);
   },
 );
-
-/** The modules that a run of one check may read: program, command, check, and output. */
-const MODULES_MAX = 20;
-/** Their bytes together, a tenth more than today. */
-const BYTES_MAX = 470_000;
-
-testWith("time")("joinModules() leaves a run few modules to read, and changes nothing else", async () => {
-  await using temporary = await tempDirectory();
-  const directory = temporary.path;
-  const { main } = await bundle(`${directory}/bundle`);
-  const modules = `${directory}/bundle`;
-  const before = [...Deno.readDirSync(modules)].length;
-  await joinModules(main);
-  const names = [...Deno.readDirSync(modules)].map(({ name }) => name);
-  assert.ok(names.length < before - 50, `${before} modules became ${names.length}`);
-  await Deno.writeTextFile(
-    `${directory}/monitor.json`,
-    JSON.stringify({ defaults: {}, checks: { a: { kind: "test", parameters: { condition: "warning" } } } }),
-  );
-  await Deno.writeTextFile(
-    `${directory}/gatus.yaml`,
-    "endpoints: [{ name: a, url: 'tcp://127.0.0.1:1' }]\n",
-  );
-  const run = (args: readonly string[]): ReturnType<typeof runChild> =>
-    runChild(
-      Deno.execPath(),
-      ["run", "--quiet", "--no-config", "--allow-all", `${modules}/main.js`, ...args],
-      { cwd: directory },
-    );
-  const imported = await run(["import", "gatus", "gatus.yaml"]);
-  assert.match(imported.stdout, /"kind": "tcp_connect"/, imported.stderr);
-
-  for (const name of names) {
-    const text = await Deno.readTextFile(`${modules}/${name}`);
-    await Deno.writeTextFile(
-      `${modules}/${name}`,
-      `console.error("read ${name} ${text.length}");${text}`,
-    );
-  }
-  const { code, stdout, stderr } = await run(["check", "--once", "--state", "none"]);
-  assert.strictEqual(code, 1, stderr);
-  assert.match(stdout, /^WARNING/);
-  const read = [...stderr.matchAll(/^read (\S+) (\d+)$/gm)];
-  const bytes = read.reduce((sum, [, , length]) => sum + Number(length), 0);
-  assert.ok(
-    read.length <= MODULES_MAX,
-    `${read.length} modules are read: ${read.map(([, name]) => name)}`,
-  );
-  assert.ok(bytes <= BYTES_MAX, `${bytes} bytes are read`);
-});
 
 const OWN_TARGET = TARGETS.find((target) => target === Deno.build.target) ?? TARGETS[0];
 const FOREIGN_TARGET = TARGETS.find((target) => target !== OWN_TARGET) ?? TARGETS[1] ?? TARGETS[0];
