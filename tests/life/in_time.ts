@@ -20,22 +20,25 @@ export async function inTime<T>(what: string, promise: Promise<T>): Promise<T> {
   }
 }
 
+type Look<T> = () => T | null | undefined | false | Promise<T | null | undefined | false>;
+
 /**
  * Polls until there is a value, and returns it.
  *
+ * @param describe Returns what the error has, too.
  * @throws {Error} If there is none within the deadline.
  */
-export function until<T>(what: string, look: () => T | null | undefined | false): Promise<T> {
-  return waitingFor(what, lookAgain(what, look));
+export function until<T>(what: string, look: Look<T>, describe = () => ""): Promise<T> {
+  return waitingFor(what, lookAgain(what, look, describe));
 }
 
-async function lookAgain<T>(what: string, look: () => T | null | undefined | false): Promise<T> {
+async function lookAgain<T>(what: string, look: Look<T>, describe: () => string): Promise<T> {
   for (const end = performance.now() + DEADLINE_MS; performance.now() < end;) {
-    const found = look();
+    const found = await look();
     if (found !== null && found !== undefined && found !== false) return found;
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
-  throw new Error(`${what}: not in time`);
+  throw new Error(`${what}: not in time\n${describe()}`);
 }
 
 /** Waits until a server accepts connections at a port of this machine. */

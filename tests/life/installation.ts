@@ -4,7 +4,7 @@ import type { PostgresPlace } from "../../src/domain/stores.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { openPostgresStore } from "../../src/state/postgres/postgres_store.ts";
 import { type PostgresServer, storeOptions } from "../support/postgres.ts";
-import { inTime } from "./in_time.ts";
+import { inTime, until } from "./in_time.ts";
 import { type End, type Harness, type Program, withHarness } from "./program.ts";
 import { type Hook, type PostedNotification, startHook } from "./receivers.ts";
 
@@ -185,17 +185,4 @@ async function openToRead(
 ): Promise<Pick<Store, "changes" | "outbox"> & AsyncDisposable> {
   const { changes, outbox, close } = await openPostgresStore(place, storeOptions());
   return { changes, outbox, [Symbol.asyncDispose]: () => close() };
-}
-
-export async function until(
-  what: string,
-  isTrue: () => boolean | Promise<boolean>,
-  describe = () => "",
-  timeoutMs = 40_000,
-): Promise<void> {
-  const deadlineMs = performance.now() + timeoutMs;
-  while (!await isTrue()) {
-    if (performance.now() > deadlineMs) assert.fail(`waited for ${what}\n${describe()}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }

@@ -12,7 +12,8 @@ import { startChild, testWith } from "../../testing/tools.ts";
 import { compareWithTruth } from "../simulation/members_truth.ts";
 import { closeQuietly, startServer, type Visitor } from "../support/http_servers.ts";
 import { clientOptions, type PostgresServer, ROLE, startPostgres } from "../support/postgres.ts";
-import { type Installation, until, withInstallation } from "./installation.ts";
+import { until } from "./in_time.ts";
+import { type Installation, withInstallation } from "./installation.ts";
 import type { Program } from "./program.ts";
 
 const SECONDS = Number(Deno.env.get("MEMBER_FAULTS_SECONDS") ?? 0);
@@ -200,7 +201,7 @@ class Round {
     const isNotified = (name: string): boolean =>
       hook.posts.flatMap(({ notifications }) => notifications)
         .findLast(({ check }) => check === name)?.event === (parity === 0 ? "recovery" : "problem");
-    await until("each last notification", () => names.every(isNotified), describe, 120_000);
+    await until("each last notification", () => names.every(isNotified), describe);
   }
 
   async #differences(): Promise<readonly string[]> {

@@ -13,7 +13,8 @@ import {
   sharedPostgres,
   startPostgres,
 } from "../support/postgres.ts";
-import { type Installation, until, withInstallation } from "./installation.ts";
+import { until } from "./in_time.ts";
+import { type Installation, withInstallation } from "./installation.ts";
 import type { Program } from "./program.ts";
 
 import "./several_machines_cases.ts";

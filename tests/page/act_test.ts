@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { inTime } from "../life/in_time.ts";
 import { type Harness, type Program, withHarness } from "../life/program.ts";
 import { findFaults } from "./axe.ts";
-import { type Browser, requiresBrowser, withBrowser } from "./browser.ts";
+import { type Browser, requiresBrowser, untilTrue, withBrowser } from "./browser.ts";
 
 const TOKEN = "a-token-of-20-letters";
 const PHONE = { width: 390, height: 844, scheme: "light" } as const;
@@ -205,13 +205,4 @@ async function startService(
   const line = await program.stderr.next("listening on http://");
   await program.stdout.next("CRITICAL");
   return { program, origin: /http:\/\/[\d.:]+/.exec(line)?.[0]?.replace(/:$/, "") ?? assert.fail(line) };
-}
-
-async function untilTrue(browser: Browser, expression: string): Promise<void> {
-  await inTime(
-    expression,
-    (async () => {
-      while (await browser.run(`return ${expression}`) !== true);
-    })(),
-  );
 }

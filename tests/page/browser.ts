@@ -3,7 +3,7 @@
  * test.
  */
 import assert from "node:assert/strict";
-import { inTime } from "../life/in_time.ts";
+import { inTime, until } from "../life/in_time.ts";
 import { requiresTools, startChild, tool } from "../../testing/tools.ts";
 
 interface View {
@@ -76,6 +76,11 @@ export async function withBrowser(use: (browser: Browser) => Promise<void>): Pro
     await inTime("the end of what the driver prints", draining);
     await Deno.remove(directory, { recursive: true });
   }
+}
+
+/** Waits until an expression of the page is true, whichever page it is by then. */
+export async function untilTrue(browser: Browser, expression: string): Promise<void> {
+  await until(expression, async () => await browser.run(`return ${expression}`) === true);
 }
 
 async function portOf(lines: ReadableStream<string>): Promise<number> {

@@ -1,8 +1,7 @@
 /** The live page of the real program in Debian's Chromium. */
 import assert from "node:assert/strict";
-import { inTime } from "../life/in_time.ts";
 import { type Harness, type Program, withHarness } from "../life/program.ts";
-import { type Browser, requiresBrowser, withBrowser } from "./browser.ts";
+import { type Browser, requiresBrowser, untilTrue, withBrowser } from "./browser.ts";
 
 Deno.test({
   ...requiresBrowser(),
@@ -147,13 +146,4 @@ function set(harness: Harness, text: string, code: number): void {
 async function originOf(program: Program): Promise<string> {
   const line = await program.stderr.next("listening on http://");
   return /http:\/\/[\d.:]+/.exec(line)?.[0] ?? assert.fail(line);
-}
-
-async function untilTrue(browser: Browser, expression: string): Promise<void> {
-  await inTime(
-    expression,
-    (async () => {
-      while (await browser.run(`return ${expression}`) !== true);
-    })(),
-  );
 }
