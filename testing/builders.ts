@@ -22,7 +22,7 @@ export function checkOf<K extends CheckKind>(
     dependsOn: [],
     invert: false,
     tags: [],
-    timeoutMs: 60_000,
+    timeoutMs: 120_000,
     ...settings,
     kind,
     parameters,

@@ -25,7 +25,7 @@ function run(
   return deliverOver(commandKind, {
     kind: "command",
     key: "k",
-    parameters: { path, arguments: [], environment: {}, timeoutMs: 30_000, ...parameters },
+    parameters: { path, arguments: [], environment: {}, timeoutMs: 120_000, ...parameters },
   }, settings);
 }
 

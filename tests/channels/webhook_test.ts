@@ -36,7 +36,7 @@ function post(
   return deliverOver(webhookKind, {
     kind: "webhook",
     key: "k",
-    parameters: { target, method: "POST", headers: {}, timeoutMs: 60_000, ...parameters },
+    parameters: { target, method: "POST", headers: {}, timeoutMs: 120_000, ...parameters },
   }, settings);
 }
 

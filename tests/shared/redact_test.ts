@@ -86,7 +86,7 @@ Deno.test("createRedactor() compares a secret that repeats itself with a long te
     "a".repeat(40),
     "ab ".repeat(10),
     "%".repeat(20),
-    "x".repeat(campaign(1 << 20, 20_000)),
+    "x".repeat(campaign(1 << 18, 20_000)),
   ]);
   for (const part of ["a", "ab ", "%25", "%", "x"]) {
     assert.match(redact(part.repeat(campaign(65_536, 4_096) / part.length)), /^(?:\[secret\]|[^]{1,200})+$/);

@@ -171,7 +171,7 @@ Deno.test("that an error budget burns is sent once, at each step at which the se
   const scenario: Scenario = { ...WEB, results: { web: flaky("22:00", 4) }, until: "22:30" };
   const scenarios = playWithKills({ ...scenario, expect: { chat: "any" } }, {
     seed: testSeed(),
-    count: campaign(100, 5),
+    count: campaign(40, 5),
   });
   for await (const { where, failure, receivers } of scenarios) {
     assert.equal(failure, null, where);

@@ -24,7 +24,7 @@ export interface HttpRun extends HttpExpectations {
 
 /** Creates an `http_request` check with a timeout that no test reaches. */
 export function httpCheck(target: string, expectations: HttpExpectations = {}): CheckOf<"http_request"> {
-  const { method = "GET", request, asWarning = false, timeoutMs = 60_000, ...expected } = expectations;
+  const { method = "GET", request, asWarning = false, timeoutMs = 120_000, ...expected } = expectations;
   return checkOf("http_request", {
     request: { target, method, ...request },
     response: { statusCode: 200, headers: {}, ...expected },

@@ -13,7 +13,7 @@ export interface ObserveOptions {
 /** Runs a check of any kind once. */
 export async function observeCheck(
   kind: Pick<Check, "kind" | "parameters">,
-  { system = {}, signal = new AbortController().signal, timeoutMs = 10_000 }: ObserveOptions = {},
+  { system = {}, signal = new AbortController().signal, timeoutMs = 120_000 }: ObserveOptions = {},
 ): Promise<CheckResult> {
   const check = { ...testCheck("ok", { timeoutMs }), ...kind } as Check;
   const entry = await entryOf(check);

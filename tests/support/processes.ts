@@ -23,7 +23,7 @@ export function fixtureCommand(
     arguments: [],
     environment: { PATH: "/usr/bin:/bin", MONITOR_CHECK: mark },
     directory: "/",
-    timeoutMs: 30_000,
+    timeoutMs: 120_000,
     outputBytesMax: 65536,
     ...others,
   };
