@@ -421,7 +421,7 @@ export const SCHEDULER: FaultyLayer = {
         ],
         ["all servers of connectivity must respond", "Promise.any(probes)", "Promise.all(probes)"],
         ["a response is no sign of a network", "hasResponded?.(result) === true", "hasResponded === null"],
-        ["an old probe of the network counts", ">= FRESH_MS", ">= 1e9"],
+        ["an old probe of the network counts", "< FRESH_MS", "< 1e9"],
         ["a failure without a network counts as unknown", ', awaits: "checks" };', " };"],
       ],
     },

@@ -1,4 +1,5 @@
 /** Regular expressions of checks, and what the steps of `http_request` and `tcp_connect` capture with them. */
+import type { ParameterProblem } from "../domain/check_kind.ts";
 
 /** The maximum number of steps of a compiled pattern in one call: until it returns, nothing else can run. */
 const TRIES_MAX = 5_000_000;
@@ -92,10 +93,7 @@ export async function searchCapture(
   const matcher = program.matcher(text.slice(0, length));
   const isFound = matcher.find() && (isAll || matcher.end() < length);
   const group = matcher.groupCount() > 0 ? 1 : 0;
-  return {
-    searchedLength: isAll ? null : length,
-    captured: isFound ? matcher.group(group) ?? null : null,
-  };
+  return { searchedLength: isAll ? null : length, captured: isFound ? matcher.group(group) ?? null : null };
 }
 
 export interface LineMatch {
@@ -133,6 +131,16 @@ export function stepName({ name }: { readonly name?: string }, index: number): s
 
 export function metricName(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9]+/g, "_").toLowerCase();
+}
+
+/** Rejects names of steps whose metrics would have the same name. */
+export function* nameErrors(steps: readonly { readonly name?: string }[]): Generator<ParameterProblem> {
+  const names = steps.map((step, index) => metricName(stepName(step, index)));
+  for (const [index, name] of names.entries()) {
+    const first = names.indexOf(name);
+    const message = `is too much like the name of step ${first + 1}`;
+    if (first < index) yield { path: ["steps", index, "name"], message };
+  }
 }
 
 const CAPTURED = /\$\{captured:([^{}]*)\}/g;

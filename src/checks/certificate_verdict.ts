@@ -12,7 +12,7 @@ import type {
   HandshakeTarget,
   TlsExpectations,
 } from "../domain/connections.ts";
-import { quote } from "../shared/text.ts";
+import { firstItems, quote } from "../shared/text.ts";
 import { hostAndPort } from "../domain/runtime_permissions.ts";
 import { activity, describeFailureAt, isOwnFailure } from "../shared/failure_words.ts";
 
@@ -107,23 +107,28 @@ export function refusalBy({ fingerprint, verify }: CertificateTrust): TlsExpecta
     actual === expected ? null : `certificate has the fingerprint ${actual}, expected another one`;
 }
 
-export function trustErrors(
+export function* trustErrors(
   { fingerprint, verify, caFile }: CertificateTrust & { readonly caFile?: string },
-): readonly ParameterProblem[] {
-  const given = [
-    ...fingerprint === undefined ? [] : ["fingerprint"],
-    ...verify === false ? ["verify"] : [],
-    ...caFile === undefined ? [] : ["ca_file"],
-  ];
-  const [first = "", second] = given;
-  return [
-    ...second === undefined
-      ? []
-      : [{ path: [first], message: `"${first}" cannot be used with "${second}": remove one of them` }],
-    ...fingerprint === undefined || canonicalFingerprint(fingerprint) !== null
-      ? []
-      : [{ path: ["fingerprint"], message: "is not a SHA-256 fingerprint, expected 64 hexadecimal digits" }],
-  ];
+): Generator<ParameterProblem> {
+  const isAny = verify === false || undefined;
+  const [first = "", second] = givenKeys({ fingerprint, verify: isAny, ca_file: caFile });
+  if (second !== undefined) {
+    yield { path: [first], message: `"${first}" cannot be used with "${second}": remove one of them` };
+  }
+  if (fingerprint === undefined || canonicalFingerprint(fingerprint) !== null) return;
+  yield { path: ["fingerprint"], message: "is not a SHA-256 fingerprint, expected 64 hexadecimal digits" };
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Returns the keys that have a value, in their order. */
+export function givenKeys(values: Values): readonly string[] {
+  return Object.keys(values).filter((key) => values[key] !== undefined);
+}
+
+/** Rejects keys that have a value; `reason` goes on behind the name of the key. */
+export function* unusedKeys(values: Values, reason: string): Generator<ParameterProblem> {
+  for (const key of givenKeys(values)) yield { path: [key], message: `"${key}" ${reason}` };
 }
 
 export function trustWarnings({ verify }: CertificateTrust): readonly ParameterProblem[] {
@@ -142,9 +147,7 @@ function refusalText({ about, reason }: CertificateProblem, { names, isSelfSigne
   if (about === "trust" && isSelfSigned) return "certificate is not trusted (self-signed)";
   if (about !== "names") return reason;
   if (names.length === 0) return `${reason}, nor for any other`;
-  const shown = names.slice(0, NAMES_MAX).map(quote).join(", ");
-  const more = names.length > NAMES_MAX ? ` and ${names.length - NAMES_MAX} more` : "";
-  return `${reason}, only for ${shown}${more}`;
+  return `${reason}, only for ${firstItems(names.map(quote), NAMES_MAX).join(", ")}`;
 }
 
 export function timeLeftWarnings(

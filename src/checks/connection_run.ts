@@ -15,16 +15,15 @@ import { firstItems, joinBytes } from "../shared/text.ts";
 import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import { highestSeverity } from "../domain/condition.ts";
 import { describeFileError } from "../shared/describe_error.ts";
-import type { HttpMessageTls } from "../domain/generated/config.ts";
+import type { HttpMessageTls, TcpConnectParameters } from "../domain/generated/config.ts";
 import { readText } from "../shared/regular_file.ts";
 import type { Files } from "../domain/system.ts";
 
 interface ConnectingCheck {
-  readonly parameters: {
-    readonly caFile?: string;
-    readonly verify?: boolean;
-    readonly asWarning: boolean;
-  };
+  readonly parameters: Pick<
+    Partial<TcpConnectParameters>,
+    "caFile" | "verify" | "everyAddress" | "asWarning"
+  >;
   readonly timeoutMs: number;
 }
 
@@ -123,9 +122,9 @@ export class ConnectionReader {
     this.#leftBytes = bytesMax;
   }
 
-  /** Whether a chunk had more than was taken. */
-  get hasUnread(): boolean {
-    return this.#unread.length > 0;
+  /** What chunks had more than was taken. */
+  get unread(): Uint8Array {
+    return this.#unread;
   }
 
   get takenMax(): number {
@@ -173,7 +172,7 @@ export class ConnectionReader {
 }
 
 /** Returns where bytes, at least one, are first in others, from a position on; below 0: nowhere. */
-export function indexOf(bytes: Uint8Array, wanted: Uint8Array, from: number): number {
+function indexOf(bytes: Uint8Array, wanted: Uint8Array, from: number): number {
   const [first = 0] = wanted;
   for (let at = bytes.indexOf(first, from); at >= 0; at = bytes.indexOf(first, at + 1)) {
     if (wanted.every((byte, index) => bytes[at + index] === byte)) return at;
@@ -212,10 +211,7 @@ export async function observeAddresses(
 
 /** Reads the `ca_file` of a check, then checks the target or its IP addresses. The timeout covers everything. */
 export async function observeWithAuthorities(
-  { parameters: { caFile, everyAddress = false }, timeoutMs }: {
-    readonly parameters: { readonly caFile?: string; readonly everyAddress?: boolean };
-    readonly timeoutMs: number;
-  },
+  { parameters: { caFile, everyAddress = false }, timeoutMs }: ConnectingCheck,
   target: ConnectionTarget,
   { context: { system: { clock, connections, files }, signal }, observe }: {
     readonly context: ObserveContext;

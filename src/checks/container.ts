@@ -30,7 +30,7 @@ export const containerKind: CheckKindEntry<"container"> = {
     value: target === undefined ? socket : hostAndPortOf(target),
     host: target === undefined ? null : new URL(target).hostname,
   }),
-  warnings: ({ parameters }) => thresholdWarnings(parameters.restarts, ["restarts"]),
+  warnings: ({ parameters: { restarts } }) => thresholdWarnings({ restarts }),
   errors: ({ parameters: { name } }) => {
     const message = `is "${name}", expected the name or the id of a container: letters, digits, _, . and -`;
     return NAME.test(name) ? [] : [{ path: ["name"], message }];

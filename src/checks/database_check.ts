@@ -10,7 +10,7 @@ import { hostAndPort, permissionsOfServer, type RequiredPermissions } from "../d
 import { type SqlParameters, sqlParametersOf, type SqlUrl } from "../shared/database_url.ts";
 import { isLoopback } from "../shared/ip_address.ts";
 import { counted, oneLine } from "../shared/text.ts";
-import { trustErrors, trustWarnings } from "./certificate_verdict.ts";
+import { trustErrors, trustWarnings, unusedKeys } from "./certificate_verdict.ts";
 import { type ConnectionEnd, type ConnectionRun, hasConnected, observeConnection } from "./connection_run.ts";
 import { compareText, formsOf, isAbsenceExpected, show } from "./http/json_comparisons.ts";
 import { portSubject } from "./targets.ts";
@@ -132,31 +132,28 @@ function usesTls({ host = "", socket, tls }: DatabaseParameters): boolean {
   return socket === undefined && (tls ?? !isLoopback(host));
 }
 
-function databaseErrors({ parameters }: DatabaseCheck): readonly ParameterProblem[] {
+function* databaseErrors({ parameters }: DatabaseCheck): Generator<ParameterProblem> {
   const { host, socket, tls, serverName, verify, caFile } = parameters;
   if ((host === undefined) === (socket === undefined)) {
-    return [{ path: [], message: 'expected either "host" or "socket"' }];
+    yield { path: [], message: 'expected either "host" or "socket"' };
+    return;
   }
   const reason = socket !== undefined ? '"socket"' : 'a connection without "tls"';
-  const ofTls = { server_name: serverName, verify, ca_file: caFile };
-  const unused = usesTls(parameters)
-    ? []
-    : Object.entries({ ...ofTls, ...socket !== undefined && tls && { tls } })
-      .filter(([, value]) => value !== undefined)
-      .map(([key]) => ({
-        path: [key],
-        message: `"${key}" cannot be used with ${reason}: remove one of them`,
-      }));
-  return [...unused, ...trustErrors(parameters)];
+  const given = {
+    server_name: serverName,
+    verify,
+    ca_file: caFile,
+    ...socket !== undefined && tls && { tls },
+  };
+  if (!usesTls(parameters)) yield* unusedKeys(given, `cannot be used with ${reason}: remove one of them`);
+  yield* trustErrors(parameters);
 }
 
-function databaseWarnings({ parameters }: DatabaseCheck): readonly ParameterProblem[] {
+function* databaseWarnings({ parameters }: DatabaseCheck): Generator<ParameterProblem> {
   const { host = "", password, socket } = parameters;
-  const isOpen = password !== undefined && socket === undefined && !isLoopback(host) && !usesTls(parameters);
-  return [
-    ...trustWarnings(parameters),
-    ...isOpen ? [{ path: ["tls"], message: "is not set, so others on the way can read the traffic" }] : [],
-  ];
+  yield* trustWarnings(parameters);
+  if (password === undefined || socket !== undefined || isLoopback(host) || usesTls(parameters)) return;
+  yield { path: ["tls"], message: "is not set, so others on the way can read the traffic" };
 }
 
 export const DATABASE_KIND = {

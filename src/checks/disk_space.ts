@@ -1,14 +1,11 @@
 import { type CheckOf, type CheckResult, unknownResult } from "../domain/check.ts";
-import { describeDuration } from "../domain/duration.ts";
 import type { FileSystemFacts } from "../domain/system.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
-import { startDeadline, unlessAborted } from "../shared/deadline.ts";
-import { describeFileError } from "../shared/describe_error.ts";
+import { observeFileSystem } from "./file_findings.ts";
 import { evaluateMeasures, type Measure, thresholdWarnings } from "./thresholds.ts";
 
 export const diskSpaceKind: CheckKindEntry<"disk_space"> = {
   observe: observeDiskSpace,
-  limit: "none",
   target: {
     form: "DIRECTORY",
     claims: ({ pathKind }) => pathKind === "directory",
@@ -17,40 +14,30 @@ export const diskSpaceKind: CheckKindEntry<"disk_space"> = {
     textOf: ({ parameters: { path } }) => path,
     subjectsOf: ({ parameters }) => [`disk ${parameters.path.replace(/(?<=.)\/+$/, "")}`],
   },
-  warnings: ({ parameters: { free, freeInodes } }) => [
-    ...thresholdWarnings(free, ["free"]),
-    ...thresholdWarnings(freeInodes, ["free_inodes"]),
-  ],
+  warnings: ({ parameters: { free, freeInodes } }) => thresholdWarnings({ free, free_inodes: freeInodes }),
   requiredPermissions: ({ parameters }) => ({ read: [parameters.path], sys: ["statfs"] }),
 };
 
-async function observeDiskSpace(
-  { parameters: { path, free, freeInodes }, timeoutMs }: CheckOf<"disk_space">,
-  { system: { clock, host }, signal }: ObserveContext,
-): Promise<CheckResult> {
-  let facts: FileSystemFacts;
-  using deadline = startDeadline(clock, timeoutMs, signal);
-  try {
-    facts = await unlessAborted(host.fileSystem(path), deadline.signal);
-  } catch (error) {
-    signal.throwIfAborted();
-    const reason = deadline.isTimeUp
-      ? `the file system did not respond within ${describeDuration(timeoutMs)}`
-      : describeFileError(error, { path });
-    return unknownResult(`cannot read the free space of "${path}": ${reason}`);
-  }
-  const { freeBytes, totalBytes, inodes } = facts;
+async function observeDiskSpace(check: CheckOf<"disk_space">, context: ObserveContext): Promise<CheckResult> {
+  return await observeFileSystem(
+    check,
+    context,
+    async () => evaluate(await context.system.host.fileSystem(check.parameters.path), check.parameters),
+  );
+}
+
+function evaluate(
+  { freeBytes, totalBytes, inodes }: FileSystemFacts,
+  { path, free, freeInodes }: CheckOf<"disk_space">["parameters"],
+): CheckResult {
   if (totalBytes === 0) return unknownResult(`the file system of "${path}" has no size`);
-  const measures: readonly Measure[] = [
+  const measures: Measure[] = [
     { name: "free", value: freeBytes, total: totalBytes, unit: "bytes", thresholds: free },
-    ...inodes === null ? [] : [{
-      name: "free_inodes",
-      value: inodes.free,
-      total: inodes.total,
-      unit: "number" as const,
-      thresholds: freeInodes,
-    }],
   ];
+  if (inodes !== null) {
+    const { free: value, total } = inodes;
+    measures.push({ name: "free_inodes", value, total, unit: "number", thresholds: freeInodes });
+  }
   const evaluated = evaluateMeasures(measures);
   const totals = { total_bytes: totalBytes, ...inodes !== null && { total_inodes: inodes.total } };
   return { ...evaluated, metrics: { ...evaluated.metrics, ...totals } };

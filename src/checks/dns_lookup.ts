@@ -1,4 +1,4 @@
-import type { CheckOf, CheckResult } from "../domain/check.ts";
+import { type CheckOf, type CheckResult, checkResult } from "../domain/check.ts";
 import type { DnsAnswer, DnsServerAddress, RecordType } from "../domain/connections.ts";
 import {
   hostAndPort,
@@ -11,7 +11,7 @@ import type { System } from "../domain/system.ts";
 import { startDeadline } from "../shared/deadline.ts";
 import { asciiName, canonicalAddress } from "../shared/ip_address.ts";
 import { roundedMs } from "../shared/json_values.ts";
-import { counted, quote } from "../shared/text.ts";
+import { counted, firstItems, quote } from "../shared/text.ts";
 
 export const dnsLookupKind: CheckKindEntry<"dns_lookup"> = {
   observe: observeDnsLookup,
@@ -24,8 +24,7 @@ export const dnsLookupKind: CheckKindEntry<"dns_lookup"> = {
     subjectsOf: ({ parameters: { name, type } }) => [`dns ${type} ${name.toLowerCase()}`],
     textOf: ({ parameters: { name, type } }) => `${name} ${type}`,
   },
-  warnings: () => [],
-  errors: (check) => [...findErrors(check)],
+  errors: findErrors,
   requiredPermissions: permissionsOfDnsLookup,
 };
 
@@ -58,19 +57,18 @@ async function observeDnsLookup(check: CheckOf<"dns_lookup">, context: ObserveCo
   signal.throwIfAborted();
   const lookupMs = roundedMs(clock.monotonicMs() - startMs);
   const counts = answers.flatMap(({ answer }) => "records" in answer ? [answer.records.length] : []);
-  return {
-    ...evaluate(answers, check),
-    detail: "",
-    metrics: { ...counts.length > 0 && { records: Math.min(...counts) }, lookup_ms: lookupMs },
-    performanceData: "",
-  };
+  const { condition, output } = evaluate(answers, check);
+  return checkResult(condition, output, {
+    ...counts.length > 0 && { records: Math.min(...counts) },
+    lookup_ms: lookupMs,
+  });
 }
 
 function evaluate(
   answers: readonly ServerAnswer[],
   { parameters }: CheckOf<"dns_lookup">,
 ): Pick<CheckResult, "condition" | "output"> {
-  const { canonical } = RECORD_FORMS[parameters.type];
+  const { canonical = canonicalNames } = RECORD_FORMS[parameters.type];
   const violations: string[] = [];
   const obstacles: string[] = [];
   const different = new Map<string, { readonly records: readonly string[]; readonly servers: string[] }>();
@@ -106,7 +104,7 @@ function unmetBy(
   records: readonly string[],
   { type, values, contains = [], count, atLeast }: CheckOf<"dns_lookup">["parameters"],
 ): readonly string[] {
-  const { canonical } = RECORD_FORMS[type];
+  const { canonical = canonicalNames } = RECORD_FORMS[type];
   const known = new Set(records.map(canonical));
   const unmet: string[] = [];
   const expected = new Set(values?.map(canonical));
@@ -128,9 +126,7 @@ function unmetBy(
 const LISTED_MAX = 5;
 
 function listed(records: readonly string[]): string {
-  const rest = records.length - LISTED_MAX;
-  const shown = records.toSorted().slice(0, LISTED_MAX).map(quote).join(", ");
-  return rest > 0 ? `${shown} and ${rest} more` : shown;
+  return firstItems(records.toSorted().map(quote), LISTED_MAX).join(", ");
 }
 
 function serversOf(server: CheckOf<"dns_lookup">["parameters"]["server"]): readonly (string | null)[] {
@@ -192,7 +188,8 @@ function* findErrors({ parameters }: CheckOf<"dns_lookup">): Generator<Parameter
 interface RecordForm {
   readonly isValid: (text: string) => boolean;
   readonly example: string;
-  readonly canonical: (text: string) => string;
+  /** How records are compared. @default {@linkcode canonicalNames} */
+  readonly canonical?: (text: string) => string;
 }
 
 /** Names are compared without regard to case and final dots, numbers as they are. */
@@ -201,7 +198,7 @@ const canonicalNames = (text: string): string =>
 
 const matches = (pattern: RegExp) => (text: string): boolean => pattern.test(text);
 
-const NAME: RecordForm = { isValid: matches(/^\S+$/), example: "www.example.org", canonical: canonicalNames };
+const NAME: RecordForm = { isValid: matches(/^\S+$/), example: "www.example.org" };
 
 const same = (text: string): string => text;
 
@@ -219,16 +216,11 @@ const RECORD_FORMS: Readonly<Record<RecordType, RecordForm>> = {
   CNAME: NAME,
   NS: NAME,
   PTR: NAME,
-  MX: { isValid: matches(/^\d+\s+\S+$/), example: "10 mail.example.org", canonical: canonicalNames },
-  SRV: {
-    isValid: matches(/^(?:\d+\s+){3}\S+$/),
-    example: "10 5 5060 sip.example.org",
-    canonical: canonicalNames,
-  },
+  MX: { isValid: matches(/^\d+\s+\S+$/), example: "10 mail.example.org" },
+  SRV: { isValid: matches(/^(?:\d+\s+){3}\S+$/), example: "10 5 5060 sip.example.org" },
   SOA: {
     isValid: matches(/^\S+\s+\S+(?:\s+\d+){5}$/),
     example: "ns1.example.org admin.example.org 2026010101 3600 900 604800 300",
-    canonical: canonicalNames,
   },
   CAA: { isValid: matches(/^\d+ \w+ ".*"$/s), example: '0 issue "letsencrypt.org"', canonical: same },
   TXT: { isValid: () => true, example: "v=spf1 -all", canonical: same },

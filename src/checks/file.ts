@@ -11,7 +11,6 @@ import { nameForPath } from "./targets.ts";
 
 export const fileKind: CheckKindEntry<"file"> = {
   observe: observeFile,
-  limit: "none",
   target: {
     form: "PATH",
     parametersOf: ({ path }) => ({ path }),
@@ -19,7 +18,6 @@ export const fileKind: CheckKindEntry<"file"> = {
     subjectsOf: ({ parameters: { path } }) => [`file ${path}`],
     textOf: ({ parameters: { path } }) => path,
   },
-  warnings: () => [],
   errors: ({ parameters }) => sizeErrors(parameters),
   requiredPermissions: ({ parameters: { path, owner } }) => ({
     read: [path, ...isUserName(owner) ? [USERS_FILE] : []],
@@ -139,12 +137,10 @@ async function compareContents(
     if (digest !== sha256.toLowerCase()) violations.push(`SHA-256 is ${digest}, expected ${sha256}`);
   }
   const text = new TextDecoder().decode(bytes.subarray(0, SEARCHED_BYTES_MAX));
+  const isWhole = bytes.length <= SEARCHED_BYTES_MAX;
   for (const [pattern, isExpected] of patterns) {
     if (pattern === undefined) continue;
-    const { found, searchedLength } = await searchPattern(text, {
-      pattern,
-      isWhole: bytes.length <= SEARCHED_BYTES_MAX,
-    });
+    const { found, searchedLength } = await searchPattern(text, { pattern, isWhole });
     if (found && !isExpected) violations.push(`contents match ${quote(pattern)}, expected no match`);
     if (found) continue;
     if (searchedLength !== null) {

@@ -10,7 +10,7 @@ import { UnreadableFileError } from "../shared/regular_file.ts";
 
 /** Runs `observe` within the timeout of the check, and evaluates its errors. */
 export async function observeFileSystem(
-  { parameters, timeoutMs }: CheckOf<"file" | "file_timestamp">,
+  { parameters, timeoutMs }: CheckOf<"file" | "file_timestamp" | "disk_space">,
   { system: { clock }, signal }: ObserveContext,
   observe: (signal: AbortSignal) => Promise<CheckResult>,
 ): Promise<CheckResult> {
@@ -22,7 +22,7 @@ export async function observeFileSystem(
     signal.throwIfAborted();
     return deadline.isTimeUp || error instanceof Deno.errors.TimedOut
       ? unreadable(parameters.path, `the file system did not respond within ${describeDuration(timeoutMs)}`)
-      : evaluateFailure(error, parameters);
+      : evaluateFailure(error, { conditionOnMissing: "unknown", ...parameters });
   }
 }
 
@@ -52,10 +52,8 @@ export function sizeErrors(
 ): readonly ParameterProblem[] {
   if (sizeMinBytes <= sizeMaxBytes) return [];
   const [most, least] = [exactSize(sizeMaxBytes), exactSize(sizeMinBytes)];
-  return [{
-    path: ["size_max"],
-    message: `size_max is ${most} and size_min is ${least}: no file has such a size`,
-  }];
+  const message = `size_max is ${most} and size_min is ${least}: no file has such a size`;
+  return [{ path: ["size_max"], message }];
 }
 
 export function sizeViolations(

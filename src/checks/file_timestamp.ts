@@ -11,7 +11,6 @@ import { nameForPath } from "./targets.ts";
 
 export const fileTimestampKind: CheckKindEntry<"file_timestamp"> = {
   observe: observeFileTimestamp,
-  limit: "none",
   target: {
     form: "PATH",
     claims: ({ pathKind }) => pathKind === "file",
@@ -157,12 +156,15 @@ function findWarnings({ parameters: { warningAgeMs, criticalAgeMs } }: CheckOf<"
   return criticalAgeMs < warningAgeMs ? [{ path: ["critical_age"], message }] : [];
 }
 
-function findErrors({ parameters }: CheckOf<"file_timestamp">): readonly ParameterProblem[] {
+function* findErrors({ parameters }: CheckOf<"file_timestamp">): Generator<ParameterProblem> {
   const { newestOf, countMin, countMax } = parameters;
-  const alone = Object.entries({ count_min: countMin, count_max: countMax })
-    .filter(([, count]) => newestOf === undefined && count !== undefined)
-    .map(([key]) => ({ path: [key], message: `${key} is given without newest_of, expected both` }));
-  const isImpossible = newestOf !== undefined && (countMin ?? 0) > (countMax ?? Infinity);
-  const message = `count_max is ${countMax} and count_min is ${countMin}: no directory has so many files`;
-  return [...alone, ...isImpossible ? [{ path: ["count_max"], message }] : [], ...sizeErrors(parameters)];
+  for (const [key, count] of Object.entries({ count_min: countMin, count_max: countMax })) {
+    if (newestOf !== undefined || count === undefined) continue;
+    yield { path: [key], message: `${key} is given without newest_of, expected both` };
+  }
+  if (newestOf !== undefined && (countMin ?? 0) > (countMax ?? Infinity)) {
+    const message = `count_max is ${countMax} and count_min is ${countMin}: no directory has so many files`;
+    yield { path: ["count_max"], message };
+  }
+  yield* sizeErrors(parameters);
 }

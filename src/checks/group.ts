@@ -16,7 +16,6 @@ import { firstItems, quote } from "../shared/text.ts";
 
 export const groupKind: CheckKindEntry<"group"> = {
   observe: observeGroup,
-  limit: "none",
   withoutLocations: "a group combines the results of other checks",
   target: {
     form: "NAME,…",
@@ -24,8 +23,7 @@ export const groupKind: CheckKindEntry<"group"> = {
     nameOf: () => "group",
     subjectsOf: () => [],
   },
-  warnings: () => [],
-  errors: (check) => [...findErrors(check)],
+  errors: findErrors,
   requiredPermissions: () => ({}),
 };
 

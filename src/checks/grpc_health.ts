@@ -3,7 +3,7 @@ import type { CheckKindEntry, ParameterProblem } from "../domain/check_kind.ts";
 import type { Connection } from "../domain/connections.ts";
 import { hostAndPort, permissionsOfServer } from "../domain/runtime_permissions.ts";
 import { decodeComponent, joinBytes, quote } from "../shared/text.ts";
-import { trustErrors, trustWarnings } from "./certificate_verdict.ts";
+import { trustErrors, trustWarnings, unusedKeys } from "./certificate_verdict.ts";
 import { type ConnectionEnd, ConnectionReader, hasConnected, observeConnection } from "./connection_run.ts";
 import { hostPortIn, portSubject } from "./targets.ts";
 
@@ -40,19 +40,16 @@ export const grpcHealthKind: CheckKindEntry<"grpc_health"> = {
     goesDown: true,
   },
   warnings: ({ parameters }) => trustWarnings(parameters),
-  errors: ({ parameters }) => [...findErrors(parameters)],
+  errors: findErrors,
   requiredPermissions: ({ parameters }) => permissionsOfServer(parameters, parameters),
 };
 
 const SCHEME = /^grpcs?:\/\//i;
 
-function* findErrors(parameters: Parameters): Generator<ParameterProblem> {
+function* findErrors({ parameters }: CheckOf<"grpc_health">): Generator<ParameterProblem> {
   const { tls, serverName, caFile, verify } = parameters;
   yield* trustErrors(parameters);
-  if (tls) return;
-  for (const [key, value] of Object.entries({ server_name: serverName, ca_file: caFile, verify })) {
-    if (value !== undefined) yield { path: [key], message: `"${key}" requires "tls": true` };
-  }
+  if (!tls) yield* unusedKeys({ server_name: serverName, ca_file: caFile, verify }, 'requires "tls": true');
 }
 
 // HTTP/2 (RFC 9113), for one request whose response is short.
@@ -223,9 +220,7 @@ export function encodeHeaders(headers: readonly Header[]): Uint8Array {
     const bytes = new TextEncoder().encode(content);
     return joinBytes([encodeLength(bytes.length), bytes]);
   };
-  return joinBytes(
-    headers.flatMap(([name, value]) => [Uint8Array.of(0), text(name), text(value)]),
-  );
+  return joinBytes(headers.flatMap(([name, value]) => [Uint8Array.of(0), text(name), text(value)]));
 }
 
 /** An integer with a prefix of 7 bits (section 5.1). */

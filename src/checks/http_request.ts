@@ -18,12 +18,12 @@ import { type Condition, highestSeverity } from "../domain/condition.ts";
 import { roundedMs } from "../shared/json_values.ts";
 import { createRedactor } from "../shared/redact.ts";
 import { counted, quote } from "../shared/text.ts";
-import { capturedNames, metricName, replaceCaptured, stepName } from "./body_pattern.ts";
+import { capturedNames, metricName, nameErrors, replaceCaptured, stepName } from "./body_pattern.ts";
 import { decodeHeader, fillRequest, textsOf } from "./http/captures.ts";
 import { BODY_PARTS } from "./http/expected_body.ts";
 import { isAbsenceExpected } from "./http/json_comparisons.ts";
 import { exactDuration } from "../domain/duration.ts";
-import { refusalBy, trustErrors, trustWarnings } from "./certificate_verdict.ts";
+import { givenKeys, refusalBy, trustErrors, trustWarnings } from "./certificate_verdict.ts";
 import { expectsRedirection, HARMLESS_HEADER } from "./http/ask.ts";
 
 export const httpRequestKind: CheckKindEntry<"http_request"> = {
@@ -48,7 +48,7 @@ export const httpRequestKind: CheckKindEntry<"http_request"> = {
     textOf: ({ parameters }) => addressText(requestsOf(parameters)[0]?.target),
     goesDown: true,
   },
-  warnings: findRequestWarnings,
+  warnings: findWarnings,
   errors: findErrors,
   requiredPermissions: ({ parameters }) => {
     const requests = requestsOf(parameters);
@@ -67,9 +67,9 @@ export const httpRequestKind: CheckKindEntry<"http_request"> = {
   },
 };
 
-function requestsOf(
-  { request, steps = [] }: CheckOf<"http_request">["parameters"],
-): readonly HttpMessage[] {
+type Parameters = CheckOf<"http_request">["parameters"];
+
+function requestsOf({ request, steps = [] }: Parameters): readonly HttpMessage[] {
   return [...request === undefined ? [] : [request], ...steps.map((step) => step.request)];
 }
 
@@ -248,11 +248,11 @@ function readCookie(text: string, nowMs: number) {
   };
 }
 
-export function findErrors({ parameters }: CheckOf<"http_request">): readonly ParameterProblem[] {
+function* findErrors({ parameters }: CheckOf<"http_request">): Generator<ParameterProblem> {
   const { request, response, steps } = parameters;
-  if (steps !== undefined) return findStepErrors(parameters, steps);
-  if (request === undefined) return [{ path: [], message: 'missing key "request" or "steps"' }];
-  return [...exchangeErrors({ request, response })];
+  if (steps !== undefined) yield* findStepErrors(parameters, steps);
+  else if (request === undefined) yield { path: [], message: 'missing key "request" or "steps"' };
+  else yield* exchangeErrors({ request, response });
 }
 
 type RequestAndResponse = Pick<HttpStep, "request" | "response">;
@@ -281,39 +281,28 @@ function* exchangeErrors({ request, response }: RequestAndResponse): Generator<P
   }
 }
 
-function findStepErrors(
-  { request, response }: CheckOf<"http_request">["parameters"],
-  steps: readonly HttpStep[],
-) {
-  const problems: ParameterProblem[] = [];
-  if (request !== undefined) problems.push({ path: ["request"], message: "cannot be used with steps" });
+function* findStepErrors({ request, response }: Parameters, steps: readonly HttpStep[]) {
+  if (request !== undefined) yield { path: ["request"], message: "cannot be used with steps" };
   const { statusCode, headers, ...others } = response;
   if (statusCode !== 200 || Object.keys(headers).length + Object.keys(others).length > 0) {
-    problems.push({ path: ["response"], message: "cannot be used with steps, expected it in each step" });
+    yield { path: ["response"], message: "cannot be used with steps, expected it in each step" };
   }
-  const names = new Map<string, number>();
+  yield* nameErrors(steps);
   const captured = new Set<string>();
   for (const [index, step] of steps.entries()) {
     const at = (...path: readonly (string | number)[]): ParameterProblem["path"] => ["steps", index, ...path];
-    const name = metricName(stepName(step, index));
-    const earlier = names.get(name);
-    if (earlier !== undefined) {
-      problems.push({ path: at("name"), message: `is too much like the name of step ${earlier + 1}` });
-    }
-    names.set(name, index);
     for (const { path, message } of [...exchangeErrors(step), ...placeholderErrors(step.request, captured)]) {
-      problems.push({ path: at(...path), message });
+      yield { path: at(...path), message };
     }
     if (step.request.everyAddress) {
-      problems.push({ path: at("request", "every_address"), message: "cannot be used in steps" });
+      yield { path: at("request", "every_address"), message: "cannot be used in steps" };
     }
     for (const [key, { json, header }] of Object.entries(step.capture ?? {})) {
       captured.add(key);
       if (json === undefined || header === undefined) continue;
-      problems.push({ path: at("capture", key, "header"), message: 'cannot be used with "json"' });
+      yield { path: at("capture", key, "header"), message: 'cannot be used with "json"' };
     }
   }
-  return problems;
 }
 
 /** Each value must have been captured, and may not change where a request goes. */
@@ -355,12 +344,8 @@ function* headerErrors({ headers = {} }: HttpMessage): Generator<ParameterProble
 }
 
 /** The client of `https:` has no such options; with a proxy in their place it sends the request in clear text. */
-function* connectionErrors({ target, socket, connectTo, everyAddress = false }: HttpMessage) {
-  const given = [
-    ...socket === undefined ? [] : ["socket"],
-    ...connectTo === undefined ? [] : ["connect_to"],
-    ...everyAddress ? ["every_address"] : [],
-  ];
+function* connectionErrors({ target, socket, connectTo, everyAddress }: HttpMessage) {
+  const given = givenKeys({ socket, connect_to: connectTo, every_address: everyAddress || undefined });
   const isPlain = URL.parse(target)?.protocol === "http:";
   for (const key of given) {
     const path = ["request", key];
@@ -372,19 +357,14 @@ function* connectionErrors({ target, socket, connectTo, everyAddress = false }: 
   }
 }
 
-export function findRequestWarnings(
-  { parameters, timeoutMs }: CheckOf<"http_request">,
-): readonly ParameterProblem[] {
+function* findWarnings({ parameters, timeoutMs }: CheckOf<"http_request">): Generator<ParameterProblem> {
   const { request, response, steps = [] } = parameters;
-  return [
-    ...request === undefined ? [] : exchangeWarnings({ request, response }, timeoutMs),
-    ...steps.flatMap((step, index) =>
-      [...exchangeWarnings(step, timeoutMs)].map((warning) => ({
-        ...warning,
-        path: ["steps", index, ...warning.path],
-      }))
-    ),
-  ];
+  if (request !== undefined) yield* exchangeWarnings({ request, response }, timeoutMs);
+  for (const [index, step] of steps.entries()) {
+    for (const { path, message } of exchangeWarnings(step, timeoutMs)) {
+      yield { path: ["steps", index, ...path], message };
+    }
+  }
 }
 
 /** The runtime removes these headers from responses that it decompresses. */
@@ -432,17 +412,13 @@ function* durationWarnings(
 ): Generator<ParameterProblem> {
   if (warning !== undefined && critical !== undefined && warning >= critical) {
     const both = `${exactDuration(warning)}, not below ${exactDuration(critical)}`;
-    yield {
-      path: ["response", "warning_duration"],
-      message: `is not shorter than critical_duration (${both}): the warning is never reached`,
-    };
+    const message = `is not shorter than critical_duration (${both}): the warning is never reached`;
+    yield { path: ["response", "warning_duration"], message };
   }
   for (const [name, limitMs] of [["warning_duration", warning], ["critical_duration", critical]] as const) {
     if (limitMs === undefined || limitMs < timeoutMs) continue;
     const both = `${exactDuration(limitMs)}, not below ${exactDuration(timeoutMs)}`;
-    yield {
-      path: ["response", name],
-      message: `is not shorter than the timeout (${both}), which comes first`,
-    };
+    const message = `is not shorter than the timeout (${both}), which comes first`;
+    yield { path: ["response", name], message };
   }
 }

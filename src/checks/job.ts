@@ -2,16 +2,14 @@ import { MINUTE_MS } from "../shared/time_units.ts";
 import { timeText } from "../shared/local_time.ts";
 import { truncate } from "../shared/text.ts";
 import { type CheckOf, type CheckResult, unknownResult } from "../domain/check.ts";
-import type { JobParameters } from "../domain/generated/config.ts";
 import { type Condition, highestSeverity } from "../domain/condition.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import { type EndedJobRun, type JobEnd, type JobFacts, type JobRun, StoreError } from "../domain/store.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
-import { type CronTimes, isCron } from "../domain/schedule.ts";
+import { isCron } from "../domain/schedule.ts";
 
 export const jobKind: CheckKindEntry<"job"> = {
   observe: observeJob,
-  limit: "none",
   hasCheckIns: true,
   withoutLocations: "a job check reads check-ins and runs at no location",
   pingKey: ({ parameters }) => parameters.pingKey,
@@ -24,8 +22,8 @@ export const jobKind: CheckKindEntry<"job"> = {
     threshold: 1,
     subjectsOf: ({ name }) => [`job ${name}`],
   },
-  errors: (check) => [...findErrors(check)],
-  warnings: (check) => [...findWarnings(check)],
+  errors: findErrors,
+  warnings: findWarnings,
   // The state that it reads is the monitor's own.
   requiredPermissions: () => ({}),
 };
@@ -40,12 +38,7 @@ async function observeJob(check: CheckOf<"job">, context: ObserveContext) {
   context.signal.throwIfAborted();
   const nowMs = context.system.clock.wallMs();
   const facts = await recallRuns(check.name, nowMs, context);
-  return "condition" in facts ? facts : evaluate(facts, {
-    parameters: check.parameters,
-    times: check.jobTimes,
-    timeZone: context.timeZone,
-    nowMs,
-  });
+  return "condition" in facts ? facts : evaluate(facts, { ...check, timeZone: context.timeZone, nowMs });
 }
 
 /** Returns what the state has of the runs of a job; a result: why it is not known. */
@@ -65,9 +58,7 @@ export async function recallRuns(
   }
 }
 
-interface EvaluateOptions {
-  readonly times: CronTimes | undefined;
-  readonly parameters: JobParameters;
+interface EvaluateOptions extends Pick<CheckOf<"job">, "parameters" | "jobTimes"> {
   /** Of times in the output. */
   readonly timeZone: string | undefined;
   readonly nowMs: number;
@@ -121,7 +112,7 @@ const EARLY_MS_MAX = MINUTE_MS;
  * each missed time counts. A run in progress has checked in if `duration_max` limits it.
  */
 function expectedAtMs({ sinceMs, last, inProgress }: JobFacts, options: EvaluateOptions): number {
-  const { parameters: { expectedEveryMs = NaN, durationMaxMs }, times, nowMs } = options;
+  const { parameters: { expectedEveryMs = NaN, durationMaxMs }, jobTimes: times, nowMs } = options;
   if (times === undefined) return (last?.end.atMs ?? sinceMs) + expectedEveryMs;
   const startsMs = durationMaxMs === undefined ? [] : inProgress.map(({ startedAtMs }) => startedAtMs);
   const heardMs = [...last === null ? [] : [last.end.atMs], ...startsMs]
@@ -131,7 +122,8 @@ function expectedAtMs({ sinceMs, last, inProgress }: JobFacts, options: Evaluate
 
 function findLateRun(facts: JobFacts, options: EvaluateOptions): Fault[] {
   const { sinceMs, last, inProgress } = facts;
-  const { parameters: { expectedEveryMs, graceMs, conditionOnOverdue }, times, timeZone, nowMs } = options;
+  const { parameters: { expectedEveryMs, graceMs, conditionOnOverdue }, timeZone, nowMs } = options;
+  const times = options.jobTimes;
   const agoMs = nowMs - (last?.end.atMs ?? sinceMs);
   if (agoMs < -FUTURE_MS_MAX) {
     const text =
@@ -164,17 +156,13 @@ function* longRuns(
   const expected = `at most ${exactDuration(maxMs)} expected`;
   const [begun] = inProgress;
   if (begun !== undefined && nowMs - begun.startedAtMs > maxMs) {
-    yield {
-      condition,
-      text: `running since ${timeText(begun.startedAtMs, timeZone)}, ${expected}, unless it died`,
-    };
+    const text = `running since ${timeText(begun.startedAtMs, timeZone)}, ${expected}, unless it died`;
+    yield { condition, text };
   }
   if (last !== null && last.end.durationMs !== null && last.end.durationMs > maxMs) {
     const took = justOver(last.end.durationMs, maxMs);
-    yield {
-      condition,
-      text: `the run that ended at ${timeText(last.end.atMs, timeZone)} took ${took}, ${expected}`,
-    };
+    const text = `the run that ended at ${timeText(last.end.atMs, timeZone)} took ${took}, ${expected}`;
+    yield { condition, text };
   }
 }
 
@@ -198,7 +186,7 @@ function describeWell(facts: JobFacts, options: EvaluateOptions) {
   }
   if (running !== "") return `${running}, none has ended yet`;
   const untilMs = expectedAtMs(facts, options);
-  const until = timeText(untilMs, options.times?.timeZone ?? timeZone);
+  const until = timeText(untilMs, options.jobTimes?.timeZone ?? timeZone);
   return `no run yet, the first one ${untilMs > options.nowMs ? "is" : "was"} expected by ${until}`;
 }
 

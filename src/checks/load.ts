@@ -9,16 +9,12 @@ const SPANS = ["load1", "load5", "load15"] as const;
 
 export const loadKind: CheckKindEntry<"load"> = {
   observe: async (check, context) => await observeLoad(check, context),
-  limit: "none",
   target: targetOfMachine("load"),
-  warnings: ({ parameters }) => SPANS.flatMap((name) => thresholdWarnings(parameters[name], [name])),
+  warnings: ({ parameters: { load1, load5, load15 } }) => thresholdWarnings({ load1, load5, load15 }),
   requiredPermissions: () => ({ sys: ["loadavg"] }),
 };
 
-function observeLoad(
-  { parameters }: CheckOf<"load">,
-  { system: { host, platform } }: ObserveContext,
-) {
+function observeLoad({ parameters }: CheckOf<"load">, { system: { host, platform } }: ObserveContext) {
   if (platform === "windows") return unknownResult("Windows has no load average");
   let averages: readonly number[];
   try {

@@ -13,7 +13,6 @@ import { nameForPath } from "./targets.ts";
 
 export const logKind: CheckKindEntry<"log"> = {
   observe: observeLog,
-  limit: "none",
   withoutLocations: "a log check keeps its position in the state and runs at no location",
   target: {
     form: "PATH",
@@ -186,11 +185,7 @@ async function readRotated(
   }
 }
 
-function positionAt(
-  bytesBefore: Uint8Array,
-  offset: number,
-  file: Pick<Position, "path" | "id">,
-): Position {
+function positionAt(bytesBefore: Uint8Array, offset: number, file: Pick<Position, "path" | "id">): Position {
   const anchor = bytesBefore.subarray(Math.max(0, bytesBefore.length - ANCHOR_BYTES));
   return { ...file, offset, anchor: offset === 0 ? "" : hashOf(anchor) };
 }

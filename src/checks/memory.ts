@@ -7,12 +7,9 @@ import { evaluateMeasures, thresholdWarnings } from "./thresholds.ts";
 
 export const memoryKind: CheckKindEntry<"memory"> = {
   observe: async (check, context) => await observeMemory(check, context),
-  limit: "none",
   target: targetOfMachine("memory"),
-  warnings: ({ parameters: { available, swapUsed } }) => [
-    ...thresholdWarnings(available, ["available"]),
-    ...thresholdWarnings(swapUsed, ["swap_used"]),
-  ],
+  warnings: ({ parameters: { available, swapUsed: swap_used } }) =>
+    thresholdWarnings({ available, swap_used }),
   requiredPermissions: () => ({ sys: ["systemMemoryInfo"] }),
 };
 

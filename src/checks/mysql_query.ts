@@ -237,7 +237,7 @@ class Server {
   }
 
   get hasMore(): boolean {
-    return this.#reader.hasUnread;
+    return this.#reader.unread.length > 0;
   }
 
   async write(body: Uint8Array): Promise<void> {

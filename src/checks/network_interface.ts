@@ -18,11 +18,7 @@ export const networkInterfaceKind: CheckKindEntry<"network_interface"> = {
     textOf: ({ parameters: { name } }) => name,
     goesDown: true,
   },
-  warnings: ({ parameters: { received, sent, errors } }) => [
-    ...thresholdWarnings(thresholdsOf(received), ["received"]),
-    ...thresholdWarnings(thresholdsOf(sent), ["sent"]),
-    ...thresholdWarnings(errors, ["errors"]),
-  ],
+  warnings: ({ parameters: { received, sent, errors } }) => thresholdWarnings({ received, sent, errors }),
   requiredPermissions: ({ parameters }) => ({ run: [commandOf(parameters)] }),
 };
 

@@ -27,7 +27,7 @@ export const ntpKind: CheckKindEntry<"ntp"> = {
     subjectsOf: ({ parameters: { host, port } }) => [`ntp ${hostAndPort(host.toLowerCase(), port)}`],
     textOf: ({ parameters: { host, port } }) => hostAndPort(host, port),
   },
-  warnings: ({ parameters: { offset } }) => thresholdWarnings(thresholdsOf(offset), ["offset"]),
+  warnings: ({ parameters: { offset } }) => thresholdWarnings({ offset }),
   requiredPermissions: ({ parameters }) => permissionsOf(parameters),
 };
 

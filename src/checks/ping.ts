@@ -1,10 +1,9 @@
 import { type CheckOf, type CheckResult, checkResult, unknownResult } from "../domain/check.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
-import type { ProcessEnd } from "../domain/processes.ts";
 import type { System } from "../domain/system.ts";
 import { truncate } from "../shared/text.ts";
 import { evaluateMeasures, type Measure, thresholdsOf, thresholdWarnings } from "./thresholds.ts";
-import { runCommand } from "./system_command.ts";
+import { describeFailure, runCommand } from "./system_command.ts";
 
 export const pingKind: CheckKindEntry<"ping"> = {
   observe: observePing,
@@ -19,10 +18,7 @@ export const pingKind: CheckKindEntry<"ping"> = {
     textOf: ({ parameters: { host } }) => host,
     goesDown: true,
   },
-  warnings: ({ parameters: { loss, roundTrip } }) => [
-    ...thresholdWarnings(loss, ["loss"]),
-    ...thresholdWarnings(thresholdsOf(roundTrip), ["round_trip"]),
-  ],
+  warnings: ({ parameters: { loss, roundTrip } }) => thresholdWarnings({ loss, round_trip: roundTrip }),
   errors: findErrors,
   requiredPermissions: ({ parameters }, system) => ({ run: [commandOf(parameters, system)] }),
 };
@@ -32,11 +28,10 @@ async function observePing(check: CheckOf<"ping">, context: ObserveContext) {
   const { parameters, timeoutMs } = check;
   const { host, count } = parameters;
   const { platform } = context.system;
-  const command = commandOf(parameters, context.system);
   // At least one second, and no more than the timeout leaves after the last request.
   const waitSeconds = Math.max(1, Math.floor(timeoutMs / 1000) - count);
-  const end = await runCommand({
-    path: command,
+  const command = {
+    path: commandOf(parameters, context.system),
     arguments: [
       ...["-n", "-q", "-c", `${count}`],
       ...["-W", `${platform === "darwin" ? waitSeconds * 1000 : waitSeconds}`],
@@ -44,14 +39,19 @@ async function observePing(check: CheckOf<"ping">, context: ObserveContext) {
       ...["--", host.replace(/^\[(.*)\]$/, "$1")],
     ],
     timeoutMs,
-  }, context);
-  if (end.ended === "not_started") return unknownResult(`cannot start "${command}": ${end.reason}`);
+  };
+  const end = await runCommand(command, context);
   if (end.ended === "timed_out") {
     return checkResult("critical", `timeout after ${timeoutMs / 1000} s while pinging ${host}`);
   }
-  const counts = COUNTS.exec(end.stdout.text);
-  const [sent = 0, received = 0] = counts?.slice(1).map(Number) ?? [];
-  if (sent === 0) return withoutCounts(end, command);
+  if (end.ended === "not_started") return unknownResult(`cannot start "${command.path}": ${end.reason}`);
+  const [sent = 0, received = 0] = COUNTS.exec(end.stdout.text)?.slice(1).map(Number) ?? [];
+  if (sent === 0) {
+    const [line = ""] = `${end.stderr.text}\n${end.stdout.text}`.trim().split("\n");
+    const text = truncate(line, TEXT_LENGTH_MAX);
+    if (OF_TARGET.test(text)) return checkResult("critical", text);
+    return unknownResult(describeFailure(end, command) ?? `"${command.path}" printed no summary: ${text}`);
+  }
   if (received === 0) {
     const { metrics } = evaluateMeasures([lossOf({ sent, received }, check)]);
     return checkResult("critical", `no reply from ${host} to ${sent} pings`, metrics);
@@ -73,20 +73,6 @@ const OF_TARGET = new RegExp(
   ].join("|"),
   "i",
 );
-
-function withoutCounts(
-  { stdout, stderr, ...end }: Exclude<ProcessEnd, { readonly ended: "not_started" }>,
-  command: string,
-): CheckResult {
-  const text = truncate(`${stderr.text}\n${stdout.text}`.trim().split("\n")[0] ?? "", TEXT_LENGTH_MAX);
-  if (OF_TARGET.test(text)) return checkResult("critical", text);
-  const reason = end.ended === "signalled"
-    ? `terminated by ${end.signal}`
-    : end.ended === "exited"
-    ? `exit code ${end.code}`
-    : end.ended;
-  return unknownResult(`"${command}" printed no summary, ${reason}${text === "" ? "" : `: ${text}`}`);
-}
 
 const TEXT_LENGTH_MAX = 200;
 

@@ -25,11 +25,7 @@ export const processKind: CheckKindEntry<"process"> = {
       name ?? pattern ?? executable ?? pidFile ?? user,
     goesDown: true,
   },
-  warnings: ({ parameters: { count, age, memory } }) => [
-    ...thresholdWarnings(count, ["count"]),
-    ...thresholdWarnings(thresholdsOf(age), ["age"]),
-    ...thresholdWarnings(thresholdsOf(memory), ["memory"]),
-  ],
+  warnings: ({ parameters: { count, age, memory } }) => thresholdWarnings({ count, age, memory }),
   errors: findErrors,
   requiredPermissions: ({ parameters }, system) => ({
     run: [commandOf(parameters, system)],
@@ -293,9 +289,7 @@ function evaluate(
   { count, age, memory }: Pick<ProcessParameters, "count" | "age" | "memory">,
   names = NAMES,
 ): CheckResult {
-  const measures: Measure[] = [
-    { name: names.count, value: found.length, unit: "number", thresholds: count },
-  ];
+  const measures: Measure[] = [{ name: names.count, value: found.length, unit: "number", thresholds: count }];
   if (found.length > 0) {
     const ages = found.map(({ ageSeconds }) => ageSeconds);
     const limits = thresholdsOf(age, 1000);
@@ -314,9 +308,7 @@ function evaluate(
 }
 
 function sideOf<T extends Thresholds>(thresholds: T, side: "Below" | "Above"): Partial<T> {
-  return Object.fromEntries(
-    Object.entries(thresholds).filter(([key]) => key.endsWith(side)),
-  ) as Partial<T>;
+  return Object.fromEntries(Object.entries(thresholds).filter(([key]) => key.endsWith(side))) as Partial<T>;
 }
 
 function findErrors({ parameters }: CheckOf<"process">): readonly ParameterProblem[] {

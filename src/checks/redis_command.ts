@@ -4,6 +4,7 @@ import type { CheckKindEntry, ParameterProblem } from "../domain/check_kind.ts";
 import type { Connection } from "../domain/connections.ts";
 import { joinBytes, quote } from "../shared/text.ts";
 import { databaseUrl, REDIS_SCHEMES } from "../shared/database_url.ts";
+import { unusedKeys } from "./certificate_verdict.ts";
 import { ConnectionReader, type TakenBytes } from "./connection_run.ts";
 import {
   DATABASE_KIND,
@@ -42,16 +43,11 @@ const READING: ReadonlySet<string> = new Set(
     "PTTL ROLE SCARD SISMEMBER STRLEN TIME TTL TYPE XLEN ZCARD ZCOUNT ZSCORE").split(" "),
 );
 
-function commandErrors(
-  { parameters: { command: [name = ""], username, password } }: CheckOf<"redis_command">,
-): readonly ParameterProblem[] {
+function* commandErrors({ parameters }: CheckOf<"redis_command">): Generator<ParameterProblem> {
+  const { command: [name = ""], username, password } = parameters;
   const message = `is ${quote(name)}, expected a command that only reads: ${[...READING].join(", ")}`;
-  return [
-    ...READING.has(name.toUpperCase()) ? [] : [{ path: ["command", 0], message }],
-    ...username === undefined || password !== undefined
-      ? []
-      : [{ path: ["username"], message: '"username" requires "password"' }],
-  ];
+  if (!READING.has(name.toUpperCase())) yield { path: ["command", 0], message };
+  if (password === undefined) yield* unusedKeys({ username }, 'requires "password"');
 }
 
 async function runCommand(
@@ -107,9 +103,9 @@ class Replies {
   /** Returns the reply to one command; `null`: nil. */
   async next(): Promise<unknown> {
     // It would be taken for the reply to the command.
-    if (this.#reader.hasUnread) throw new DatabaseFailure("server replies before it is asked");
+    if (this.#reader.unread.length > 0) throw new DatabaseFailure("server replies before it is asked");
     const value = await this.#value(DEPTH_MAX);
-    if (this.#reader.hasUnread) throw new DatabaseFailure("server replies more than it is asked");
+    if (this.#reader.unread.length > 0) throw new DatabaseFailure("server replies more than it is asked");
     return value;
   }
 

@@ -20,7 +20,6 @@ import { withoutTarget } from "./targets.ts";
  */
 export const rehearsalKind: CheckKindEntry<"rehearsal"> = {
   observe: observeRehearsal,
-  limit: "none",
   withoutLocations: "a rehearsal is sent and confirmed once, at no location",
   rehearsalOf: (memory, channelKey) => lastOf(readMemory(memory), channelKey),
   target: {
@@ -29,7 +28,6 @@ export const rehearsalKind: CheckKindEntry<"rehearsal"> = {
     subjectsOf: ({ parameters: { channel } }) => [`channel ${channel}`],
   },
   errors: findErrors,
-  warnings: () => [],
   // The state that it reads is the monitor's own.
   requiredPermissions: () => ({}),
 };
@@ -42,10 +40,7 @@ interface Memory {
   readonly last: SentRehearsal & { readonly provenBy: string } | null;
 }
 
-async function observeRehearsal(
-  check: CheckOf<"rehearsal">,
-  context: ObserveContext,
-): Promise<CheckResult> {
+async function observeRehearsal(check: CheckOf<"rehearsal">, context: ObserveContext): Promise<CheckResult> {
   const { system: { clock, randomId }, memory, notifies = false, isAsked = false, undelivered } = context;
   const { parameters, rehearsed, jobTimes: times } = check;
   if (context.jobs === null || memory === undefined) return unknownResult("no data: no state is stored");
@@ -63,11 +58,7 @@ async function observeRehearsal(
   const isDue = isWanted || times.after(fromMs) <= nowMs;
   const isSent = isDue && notifies;
   const next = isSent ? nextRehearsal(last, { token: randomId(), nowMs }) : last;
-  const memoryAfter: Memory = {
-    channelKey: rehearsed.key,
-    fromMs: isSent ? nowMs : fromMs,
-    last: next,
-  };
+  const memoryAfter: Memory = { channelKey: rehearsed.key, fromMs: isSent ? nowMs : fromMs, last: next };
   const pending = isSent || next === null ? null : undelivered?.(next.token) ?? null;
   const result = evaluate(next, { parameters, times, isSent, pending, nowMs });
   return {
@@ -176,8 +167,7 @@ function metricsOf(last: Memory["last"]): CheckResult["metrics"] {
 
 /** A problem of a channel that it alone is told of arrives nowhere. */
 function findErrors({ parameters, notifications }: CheckOf<"rehearsal">): readonly ParameterProblem[] {
-  const isAlone = notifications.length > 0 &&
-    notifications.every(({ name }) => name === parameters.channel);
+  const isAlone = notifications.length > 0 && notifications.every(({ name }) => name === parameters.channel);
   if (!isAlone) return [];
   const message = 'is the only channel in the "notifications" of the check too, expected another one there';
   return [{ path: ["channel"], message }];

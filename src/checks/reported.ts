@@ -12,9 +12,7 @@ export const reportedKind: CheckKindEntry<"reported"> = {
       reports?.look(check) ??
         { ...unknownResult("its agent reports to the service, which does not run here"), awaits: "report" },
     ),
-  limit: "none",
   withoutLocations: "an agent reports it",
   target: withoutTarget("reported"),
-  warnings: () => [],
   requiredPermissions: () => ({}),
 };

@@ -17,7 +17,6 @@ export const scriptKind: CheckKindEntry<"script"> = {
     // Arguments may be passwords.
     textOf: ({ parameters: { path } }) => path,
   },
-  warnings: () => [],
   requiredPermissions: ({ parameters }) => ({ run: [parameters.path], env: PASSED_VARIABLES }),
 };
 
@@ -124,24 +123,19 @@ function describeOutput(
 }
 
 /** The reason is empty if the command's output suffices. */
-function evaluate(
-  end: StartedEnd,
-  check: CheckOf<"script">,
-): { readonly condition: Condition; readonly reason: string } {
+function evaluate(end: StartedEnd, check: CheckOf<"script">) {
   if (end.ended === "timed_out") {
     const fate = end.survives ? "cannot be terminated" : "terminated";
-    return {
-      condition: check.parameters.conditionOnTimeout,
-      reason: `timeout after ${check.timeoutMs / 1000} s, ${fate}`,
-    };
+    const reason = `timeout after ${check.timeoutMs / 1000} s, ${fate}`;
+    return { condition: check.parameters.conditionOnTimeout, reason };
   }
   if (end.ended === "signalled") {
     const name = end.signal.startsWith("SIG") ? end.signal : `signal ${end.signal}`;
-    return { condition: "unknown", reason: `terminated by ${name}` };
+    return { condition: "unknown", reason: `terminated by ${name}` } as const;
   }
   const condition = check.parameters.exitCodeConditions?.[end.code] ?? CONDITIONS_BY_EXIT_CODE[end.code];
   if (condition !== undefined) return { condition, reason: "" };
-  return { condition: "unknown", reason: `exit code ${end.code} (0 to 3 are conditions)` };
+  return { condition: "unknown", reason: `exit code ${end.code} (0 to 3 are conditions)` } as const;
 }
 
 /** Without the line that was cut in two, unless it is the only one. */

@@ -1,4 +1,5 @@
 import { describeReach, searchCapture, searchPattern } from "./body_pattern.ts";
+import type { CheckResult } from "../domain/check.ts";
 import { type Condition, highestSeverity } from "../domain/condition.ts";
 import type { Range } from "../domain/limits.ts";
 import type { ScriptParameters } from "../domain/generated/config.ts";
@@ -20,13 +21,7 @@ export async function evaluatePrinted(
     readonly isWhole: boolean;
     readonly performanceData: string;
   },
-): Promise<
-  {
-    readonly condition: Condition;
-    readonly reasons: readonly string[];
-    readonly metrics: Readonly<Record<string, number>>;
-  }
-> {
+): Promise<Pick<CheckResult, "condition" | "metrics"> & { readonly reasons: readonly string[] }> {
   const { outputPart, outputPattern, value, performanceDataRanges, conditionOnMismatch = "critical" } =
     parameters;
   const findings: Finding[] = [];

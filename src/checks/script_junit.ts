@@ -72,27 +72,18 @@ export async function evaluateJunit(
     const output = failed.length > 0
       ? `${failed.length} of ${counted(tests.length, "test")} failed: ${names}`
       : `the report counts ${counted(report.countedFailures, "failed test")} without a name`;
-    return {
-      ...found,
-      condition: parameters.conditionOnMismatch ?? "critical",
-      reason: problem ?? "",
-      output,
-    };
+    const condition = parameters.conditionOnMismatch ?? "critical";
+    return { ...found, condition, reason: problem ?? "", output };
   }
-  const isWell = problem === null && passedCount > 0;
-  const output = skipped.length > 0
-    ? `${counted(passedCount, "test")} passed, ${skipped.length} skipped`
-    : `${counted(passedCount, "test")} passed`;
-  if (isWell) {
-    return { ...found, condition: byCode, reason: code === 0 ? "" : `exit code ${code}`, output };
-  }
+  const lack = problem ?? (passedCount > 0 ? "" : "no test ran");
+  const passed = `${counted(passedCount, "test")} passed`;
+  const isAll = skipped.length === 0;
   const printed = oneLine(stderr.text.split("\n").find((line) => line.trim() !== "") ?? "");
   return {
     ...found,
-    condition: byCode === "ok" ? "unknown" : byCode,
-    reason: [code === 0 ? "" : `exit code ${code}`, problem ?? "no test ran"].filter((part) => part !== "")
-      .join(", "),
-    output: tests.length > 0 ? output : printed,
+    condition: lack !== "" && byCode === "ok" ? "unknown" : byCode,
+    reason: [code === 0 ? "" : `exit code ${code}`, lack].filter((part) => part !== "").join(", "),
+    output: tests.length === 0 ? printed : `${passed}${isAll ? "" : `, ${skipped.length} skipped`}`,
   };
 }
 

@@ -19,7 +19,7 @@ export const systemdUnitKind: CheckKindEntry<"systemd_unit"> = {
     textOf: ({ parameters: { unit } }) => unit,
     goesDown: true,
   },
-  warnings: ({ parameters }) => thresholdWarnings(parameters.restarts, ["restarts"]),
+  warnings: ({ parameters: { restarts } }) => thresholdWarnings({ restarts }),
   requiredPermissions: ({ parameters }) => ({ run: [commandOf(parameters)] }),
 };
 

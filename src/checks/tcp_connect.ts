@@ -3,19 +3,19 @@ import type { TcpConnectParameters, TcpStep } from "../domain/generated/config.t
 import { hostAndPort, permissionsOfServer } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import type { Connection, ConnectionTarget } from "../domain/connections.ts";
-import { trustErrors, trustWarnings } from "./certificate_verdict.ts";
+import { trustErrors, trustWarnings, unusedKeys } from "./certificate_verdict.ts";
 import {
   type ConnectionEnd,
+  ConnectionReader,
   type ConnectionRun,
   hasConnected,
-  indexOf,
   observeConnection,
 } from "./connection_run.ts";
 import { createRedactor } from "../shared/redact.ts";
 import { counted, quote } from "../shared/text.ts";
 import { hostPortIn, nameForPath, portSubject } from "./targets.ts";
 import { isLoopback } from "../shared/ip_address.ts";
-import { capturedNames, metricName, stepName } from "./body_pattern.ts";
+import { capturedNames, nameErrors } from "./body_pattern.ts";
 
 export const tcpConnectKind: CheckKindEntry<"tcp_connect"> = {
   observe: observeTcpConnect,
@@ -45,7 +45,7 @@ export const tcpConnectKind: CheckKindEntry<"tcp_connect"> = {
     goesDown: true,
   },
   warnings: findWarnings,
-  errors: (check) => [...findErrors(check)],
+  errors: findErrors,
   requiredPermissions: ({ parameters }) =>
     permissionsOfServer(targetOf(parameters), { tls: usesTls(parameters), caFile: parameters.caFile }),
 };
@@ -90,48 +90,38 @@ async function observeTcpConnect(
       run.enter("reading");
       const how = `connected${tls ? " with TLS" : ""}`;
       if (expect === undefined) return { ends: "ok", text: how };
-      const search = new AnswerSearch(expect);
+      const reader = new ConnectionReader(connection, Infinity);
+      const wanted = new TextEncoder().encode(expect);
+      const shown = (mark = ""): string =>
+        quote(`${new TextDecoder().decode(reader.unread.subarray(0, ANSWER_BYTES_MAX))}${mark}`);
+      const soFar = (): string => reader.unread.length === 0 ? "" : `; it had sent ${shown("…")}`;
       try {
-        const violation = await readUntilFound(connection, search, expect);
-        if (violation === null) return { ends: "ok", text: `${how}, response contains ${quote(expect)}` };
-        // The text may be behind what was read.
-        if (!run.signal.aborted) return { ends: search.isCut ? "unknown" : "violated", text: violation };
+        const found = await reader.takeUntil(wanted, ANSWER_BYTES_MAX - wanted.length);
+        if (found instanceof Uint8Array) {
+          return { ends: "ok", text: `${how}, response contains ${quote(expect)}` };
+        }
+        if (!run.signal.aborted) return unmet(found, expect, reader.unread.length === 0 ? null : shown());
       } catch (error) {
         const { isObstacle, text } = run.describe(error);
-        if (!run.signal.aborted) {
-          return { ends: isObstacle ? "unknown" : "violated", text: `${text}${soFar(search)}` };
-        }
+        const ends = isObstacle ? "unknown" : "violated";
+        if (!run.signal.aborted) return { ends, text: `${text}${soFar()}` };
       }
       const { text } = run.describe(run.signal.reason);
-      return { ends: "violated", text: `${text}, expected ${quote(expect)}${soFar(search)}` };
+      return { ends: "violated", text: `${text}, expected ${quote(expect)}${soFar()}` };
     },
   );
 }
 
-/** Returns the error of the response; `null` if the expected text arrived. */
-async function readUntilFound(
-  connection: Connection,
-  search: AnswerSearch,
-  expect: string,
-): Promise<string | null> {
-  while (!search.found) {
-    if (search.isCut) {
-      const part = `only its first ${ANSWER_BYTES_MAX / 1024} KiB: ${quote(search.text())}`;
-      return `cannot search all of the response for ${quote(expect)}, ${part}`;
-    }
-    const bytes = await connection.read();
-    if (bytes === null) {
-      return search.length === 0
-        ? `connection closed by the server without a response, expected ${quote(expect)}`
-        : `response does not contain ${quote(expect)}: ${quote(search.text())}`;
-    }
-    search.add(bytes);
+/** Without the expected text: it may be behind what was read, or the connection ended. `received`: `null` if nothing was. */
+function unmet(found: "too_long" | null, expect: string, received: string | null): ConnectionEnd {
+  if (found === "too_long") {
+    const part = `only its first ${ANSWER_BYTES_MAX / 1024} KiB: ${received}`;
+    return { ends: "unknown", text: `cannot search all of the response for ${quote(expect)}, ${part}` };
   }
-  return null;
-}
-
-function soFar(search: AnswerSearch): string {
-  return search.length === 0 ? "" : `; it had sent ${quote(`${search.text()}…`)}`;
+  const text = received === null
+    ? `connection closed by the server without a response, expected ${quote(expect)}`
+    : `response does not contain ${quote(expect)}: ${received}`;
+  return { ends: "violated", text };
 }
 
 async function converse(
@@ -160,43 +150,34 @@ async function converse(
   };
 }
 
-function findWarnings({ parameters }: CheckOf<"tcp_connect">) {
+function* findWarnings({ parameters }: CheckOf<"tcp_connect">): Generator<ParameterProblem> {
   const { send, expect, tls, port, login, startTls } = parameters;
-  const warnings: ParameterProblem[] = [...trustWarnings(parameters)];
+  yield* trustWarnings(parameters);
   if (expect !== undefined && new TextEncoder().encode(expect).length > ANSWER_BYTES_MAX) {
     const message = `is longer than the ${ANSWER_BYTES_MAX / 1024} KiB that are read of a response`;
-    warnings.push({ path: ["expect"], message });
+    yield { path: ["expect"], message };
   }
-  if (send === "") warnings.push({ path: ["send"], message: "is empty, so nothing is sent" });
+  if (send === "") yield { path: ["send"], message: "is empty, so nothing is sent" };
   if (!tls && port !== undefined && TLS_PORTS.has(port)) {
-    warnings.push({ path: ["port"], message: `${port} is usually a TLS port, but "tls" is not set` });
+    yield { path: ["port"], message: `${port} is usually a TLS port, but "tls" is not set` };
   }
   if (startTls === false && login !== undefined && !tls) {
-    warnings.push({ path: ["start_tls"], message: "is false, so the login is sent in clear text" });
+    yield { path: ["start_tls"], message: "is false, so the login is sent in clear text" };
   }
-  return warnings;
 }
-
-const TCP_KEYS = ["host", "port", "connectTo", "serverName", "fingerprint", "verify", "caFile"] as const;
-
-const TLS_KEYS: readonly string[] = ["server_name", "fingerprint", "verify", "ca_file"];
 
 /** What is sent and expected: one of them, or `send` with `expect`. */
 const TALKS = ["protocol", "steps", "send", "expect"] as const;
 
 function* findErrors({ parameters }: CheckOf<"tcp_connect">): Generator<ParameterProblem> {
-  const { host, socket, tls, everyAddress, fingerprint, protocol, login, steps } = parameters;
-  const given = [
-    ...TCP_KEYS.filter((key) => parameters[key] !== undefined).map((key) =>
-      key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-    ),
-    ...tls ? ["tls"] : [],
-    ...everyAddress ? ["every_address"] : [],
-  ];
+  const { host, port, connectTo, serverName, fingerprint, verify, caFile, socket } = parameters;
+  const { protocol, login, startTls, steps } = parameters;
+  const ofTls = { server_name: serverName, fingerprint, verify, ca_file: caFile };
+  const [tls, everyAddress, isStarted] = [parameters.tls, parameters.everyAddress, startsTls(parameters)]
+    .map((isSet) => isSet || undefined);
   if (socket !== undefined) {
-    for (const key of [...given, ...startsTls(parameters) ? ["start_tls"] : []]) {
-      yield { path: [key], message: `"${key}" cannot be used with "socket": remove one of them` };
-    }
+    const ofTcp = { host, port, connect_to: connectTo, ...ofTls, tls, every_address: everyAddress };
+    yield* unusedKeys({ ...ofTcp, start_tls: isStarted }, 'cannot be used with "socket": remove one of them');
   } else if (host === undefined || portOf(parameters) === 0) {
     yield { path: [], message: `expected "host" and "port", or "socket"` };
   }
@@ -206,18 +187,14 @@ function* findErrors({ parameters }: CheckOf<"tcp_connect">): Generator<Paramete
     yield { path: [key], message: `"${key}" cannot be used with "${first}": remove one of them` };
   }
   if (protocol === undefined || !hasLogin(protocol)) {
-    for (const key of ["login", "startTls"] as const) {
-      if (parameters[key] === undefined) continue;
-      const name = key === "login" ? key : "start_tls";
-      const expected = protocol === undefined ? 'requires "protocol"' : `cannot be used with "${protocol}"`;
-      yield { path: [name], message: `"${name}" ${expected}` };
-    }
+    const reason = protocol === undefined ? 'requires "protocol"' : `cannot be used with "${protocol}"`;
+    yield* unusedKeys({ login, start_tls: startTls }, reason);
   }
   for (const key of ["username", "password"] as const) {
     if (!/[\r\n\0]/.test(login?.[key] ?? "")) continue;
     yield { path: ["login", key], message: "contains a line break, which would end the command" };
   }
-  if (tls && startsTls(parameters)) {
+  if (tls && isStarted) {
     yield { path: ["tls"], message: `"tls" cannot be used with "start_tls": remove one of them` };
   }
   yield* stepErrors(steps ?? []);
@@ -227,49 +204,13 @@ function* findErrors({ parameters }: CheckOf<"tcp_connect">): Generator<Paramete
     const reason = "a server with a copy of the certificate could read it";
     yield { path: [first], message: `"${first}" cannot be used with "fingerprint": ${reason}` };
   }
-  if (usesTls(parameters)) return;
-  for (const key of given) {
-    if (socket !== undefined || !TLS_KEYS.includes(key)) continue;
-    yield { path: [key], message: `"${key}" requires "tls": true` };
-  }
+  if (socket === undefined && !usesTls(parameters)) yield* unusedKeys(ofTls, 'requires "tls": true');
 }
 
 /** HTTPS, SMTP, LDAP, IMAP and POP3 with TLS from the start (IANA's list of service names). */
 const TLS_PORTS: ReadonlySet<number> = new Set([443, 465, 636, 993, 995]);
 
 const ANSWER_BYTES_MAX = 64 * 1024;
-
-/**
- * Searches for a text in a response that arrives in parts of any size. It compares bytes, so that any response can be
- * read, and compares each byte about once, so that a response in many parts costs no more than a whole one.
- */
-class AnswerSearch {
-  found = false;
-  /** Whether more has come than is read. */
-  isCut = false;
-  /** How much was read, in bytes. */
-  length = 0;
-  readonly #wanted: Uint8Array;
-  readonly #answer = new Uint8Array(ANSWER_BYTES_MAX);
-
-  constructor(expected: string) {
-    this.#wanted = new TextEncoder().encode(expected);
-  }
-
-  add(bytes: Uint8Array): void {
-    // The expected text may have begun in an earlier part.
-    const from = Math.max(0, this.length - this.#wanted.length + 1);
-    const part = bytes.subarray(0, ANSWER_BYTES_MAX - this.length);
-    this.#answer.set(part, this.length);
-    this.length += part.length;
-    this.isCut ||= part.length < bytes.length;
-    this.found ||= indexOf(this.#answer.subarray(0, this.length), this.#wanted, from) >= 0;
-  }
-
-  text(): string {
-    return new TextDecoder().decode(this.#answer.subarray(0, this.length));
-  }
-}
 
 type Protocol = NonNullable<TcpConnectParameters["protocol"]>;
 type Login = NonNullable<TcpConnectParameters["login"]>;
@@ -411,18 +352,12 @@ function stepOf(name: string, [send, expect, reject]: Step): TcpStep {
 }
 
 function* stepErrors(steps: readonly TcpStep[]): Generator<ParameterProblem> {
+  yield* nameErrors(steps);
   const captured = new Set<string>();
-  const names = new Map<string, number>();
   let hasTls = false;
   for (const [index, step] of steps.entries()) {
     const at = (...path: readonly (string | number)[]): ParameterProblem["path"] => ["steps", index, ...path];
     const { send = "", expect, reject, startTls } = step;
-    const name = metricName(stepName(step, index));
-    const earlier = names.get(name);
-    if (earlier !== undefined) {
-      yield { path: at("name"), message: `is too much like the name of step ${earlier + 1}` };
-    }
-    names.set(name, index);
     if (step.send === undefined && expect === undefined && !startTls) {
       yield { path: at(), message: 'expected "send", "expect" or "start_tls"' };
     }

@@ -4,8 +4,6 @@ import { withoutTarget } from "./targets.ts";
 
 export const testKind: CheckKindEntry<"test"> = {
   observe: ({ parameters: { condition, output } }) => Promise.resolve(checkResult(condition, output)),
-  limit: "none",
   target: withoutTarget("test"),
-  warnings: () => [],
   requiredPermissions: () => ({}),
 };

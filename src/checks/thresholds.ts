@@ -15,11 +15,12 @@ export interface Measure {
   readonly thresholds: Thresholds;
 }
 
-/** Returns thresholds whose keys have a unit, such as `warningAboveMs`, without it, and divided. */
+/** Returns thresholds whose keys may have a unit, such as `warningAboveMs`, without it, and numbers divided. */
 export function thresholdsOf(limits: object, divisor = 1): Thresholds {
-  const plain = Object.entries(limits).map((
-    [key, limit],
-  ) => [key.replace(/(?:Ms|Bytes)$/, ""), Number(limit) / divisor]);
+  const plain = Object.entries(limits).map(([key, limit]) => [
+    key.replace(/(?:Ms|Bytes)$/, ""),
+    typeof limit === "number" ? limit / divisor : limit,
+  ]);
   return Object.fromEntries(plain) as Thresholds;
 }
 
@@ -42,23 +43,19 @@ export function evaluateMeasures(measures: readonly Measure[]): CheckResult {
   );
 }
 
-/** Warns of a warning that is never reached; `path` leads to the thresholds. */
-export function thresholdWarnings(
-  thresholds: Thresholds,
-  path: readonly string[],
-): readonly ParameterProblem[] {
-  return (["below", "above"] as const).flatMap((words) => {
-    const [critical, warning] = SIDES.filter((side) => side.words === words)
-      .map(({ key }) => amountOf(thresholds[key]));
-    if (critical === undefined || warning === undefined || critical.isPercent !== warning.isPercent) {
-      return [];
+/** Warns of a warning that is never reached; the keys are those of the thresholds in the config. */
+export function* thresholdWarnings(limits: Readonly<Record<string, object>>): Generator<ParameterProblem> {
+  for (const [name, some] of Object.entries(limits)) {
+    for (const words of ["below", "above"] as const) {
+      const [critical, warning] = SIDES.filter((side) => side.words === words)
+        .map(({ key }) => amountOf(thresholdsOf(some)[key]));
+      if (critical === undefined || critical.isPercent !== warning?.isPercent) continue;
+      const difference = critical.amount - warning.amount;
+      const isHidden = words === "below" ? difference >= 0 : difference <= 0;
+      const message = `critical_${words} makes the condition critical before warning_${words} is reached`;
+      if (isHidden) yield { path: [name, `critical_${words}`], message };
     }
-    const isHidden = words === "below"
-      ? critical.amount >= warning.amount
-      : critical.amount <= warning.amount;
-    const message = `critical_${words} makes the condition critical before warning_${words} is reached`;
-    return isHidden ? [{ path: [...path, `critical_${words}`], message }] : [];
-  });
+  }
 }
 
 function amountOf(limit: Limit | undefined) {

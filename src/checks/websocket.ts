@@ -3,7 +3,7 @@ import type { CheckKindEntry, ParameterProblem } from "../domain/check_kind.ts";
 import type { Connection } from "../domain/connections.ts";
 import { permissionsOfServer } from "../domain/runtime_permissions.ts";
 import { joinBytes, oneLine, quote } from "../shared/text.ts";
-import { trustErrors, trustWarnings } from "./certificate_verdict.ts";
+import { trustErrors, trustWarnings, unusedKeys } from "./certificate_verdict.ts";
 import { type ConnectionEnd, ConnectionReader, hasConnected, observeConnection } from "./connection_run.ts";
 
 type Parameters = CheckOf<"websocket">["parameters"];
@@ -34,7 +34,7 @@ export const websocketKind: CheckKindEntry<"websocket"> = {
     goesDown: true,
   },
   warnings: ({ parameters }) => trustWarnings(parameters),
-  errors: (check) => [...findErrors(check)],
+  errors: findErrors,
   requiredPermissions: ({ parameters }) => {
     const { isSecure, ...server } = placeOf(parameters);
     return permissionsOfServer(server, { tls: isSecure, caFile: parameters.caFile });
@@ -188,7 +188,7 @@ const LATIN_1 = new TextDecoder("latin1");
 const OWN_HEADER = /^(?:host|upgrade|connection|sec-websocket-(?:key|version|extensions))$/i;
 
 function* findErrors({ parameters }: CheckOf<"websocket">): Generator<ParameterProblem> {
-  const { url, headers = {}, caFile } = parameters;
+  const { url, headers = {}, caFile, verify } = parameters;
   yield* trustErrors(parameters);
   const parsed = URL.parse(url);
   if (parsed === null) return;
@@ -196,13 +196,8 @@ function* findErrors({ parameters }: CheckOf<"websocket">): Generator<ParameterP
   if (username !== "" || password !== "") {
     yield { path: ["url"], message: 'has a login in it: write "headers": { "Authorization": \u2026 }' };
   }
-  for (const name of Object.keys(headers)) {
-    if (OWN_HEADER.test(name)) {
-      yield { path: ["headers", name], message: "is a header of the handshake, remove it" };
-    }
+  for (const name of Object.keys(headers).filter((name) => OWN_HEADER.test(name))) {
+    yield { path: ["headers", name], message: "is a header of the handshake, remove it" };
   }
-  if (protocol === "wss:") return;
-  for (const [key, value] of Object.entries({ ca_file: caFile, verify: parameters.verify })) {
-    if (value !== undefined) yield { path: [key], message: `"${key}" requires a URL with wss://` };
-  }
+  if (protocol !== "wss:") yield* unusedKeys({ ca_file: caFile, verify }, "requires a URL with wss://");
 }

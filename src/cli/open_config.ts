@@ -69,7 +69,7 @@ export async function openConfigAt(
   config.refuse([
     ...problems,
     // Errors in parameters that are valid by themselves.
-    ...checks.flatMap((check) => placesOf(check, entryOf(check).errors?.(check) ?? [])),
+    ...checks.flatMap((check) => placesOf(check, entryOf(check).errors?.(check))),
     ...findSharedKeys(checks, entryOf),
     ...await findTextless(checks),
   ]);
@@ -78,7 +78,7 @@ export async function openConfigAt(
       .map((check) => withConnectivity(check, entryOf(check), system)),
   );
   const warnings = [
-    ...checks.flatMap((check) => placesOf(check, entryOf(check).warnings(check))),
+    ...checks.flatMap((check) => placesOf(check, entryOf(check).warnings?.(check))),
     ...inverted.filter(({ connectivity }) => connectivity)
       .map(({ name }) => ({ path: ["checks", name, "invert"], message: OWN_FAILURE })),
   ];
@@ -183,11 +183,9 @@ async function findTextless(checks: readonly Check[]): Promise<readonly Problem[
   });
 }
 
-function placesOf(check: Check, warnings: readonly ParameterProblem[]): readonly Problem[] {
-  return warnings.map(({ path, message }) => ({
-    path: ["checks", check.name, "parameters", ...path],
-    message,
-  }));
+function placesOf(check: Check, problems: Iterable<ParameterProblem> = []): readonly Problem[] {
+  const before = ["checks", check.name, "parameters"];
+  return [...problems].map(({ path, message }) => ({ path: [...before, ...path], message }));
 }
 
 /** Things that this machine lacks for whole kinds of channels, at each channel of the kind. */

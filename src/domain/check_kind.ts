@@ -122,7 +122,8 @@ export interface CheckTarget<K extends CheckKind> {
 export interface CheckKindEntry<K extends CheckKind> {
   /** Runs once. The target's behavior is a value; it throws only if aborted, and for bugs. */
   observe(check: CheckOf<K>, context: ObserveContext): Promise<CheckResult>;
-  readonly limit: LimitClass;
+  /** @default none */
+  readonly limit?: LimitClass;
   /** Whether it is about a job that records its runs with `monitor beat`. @default false */
   readonly hasCheckIns?: boolean;
   /** The host that a command reaches for it, in addition to those of its permissions. @default none */
@@ -139,8 +140,9 @@ export interface CheckKindEntry<K extends CheckKind> {
   rehearsalOf?(memory: string | null, channelKey: string): SentRehearsal | null;
   /** How its checks are made on the command line. */
   readonly target: CheckTarget<K>;
-  warnings(check: CheckOf<K>): readonly ParameterProblem[];
-  /** Returns errors of parameters that are valid one by one; such a config is rejected. */
-  errors?(check: CheckOf<K>): readonly ParameterProblem[];
+  /** @default none */
+  warnings?(check: CheckOf<K>): Iterable<ParameterProblem>;
+  /** Returns errors of parameters that are valid one by one; such a config is rejected. @default none */
+  errors?(check: CheckOf<K>): Iterable<ParameterProblem>;
   requiredPermissions(check: CheckOf<K>, system: System): RequiredPermissions | Promise<RequiredPermissions>;
 }

@@ -12,6 +12,7 @@ import {
 } from "../domain/check.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { LimitClass, ObserveContext } from "../domain/check_kind.ts";
+import { defined } from "../shared/json_values.ts";
 import { lazily } from "../shared/lazily.ts";
 import { createRedactor, type Redact, redactProcesses } from "../shared/redact.ts";
 import type { AttributeObserver } from "./attributes.ts";
@@ -42,7 +43,7 @@ export interface CheckRunner {
 }
 
 export const RUN_HERE: CheckRunner = {
-  limitOf: async (check) => (await entryOf(check)).limit,
+  limitOf: async (check) => (await entryOf(check)).limit ?? "none",
   run: runCheck,
 };
 
@@ -167,8 +168,7 @@ export async function runCheck(check: Check, options: RunOptions): Promise<Resul
   const context: ObserveContext = {
     ...options,
     system,
-    ...options.takeAsked !== undefined && { isAsked: options.takeAsked(check.name) },
-    ...options.memoryOf !== undefined && { memory: options.memoryOf(check.name) },
+    ...defined({ isAsked: options.takeAsked?.(check.name), memory: options.memoryOf?.(check.name) }),
     hide: (secrets) => void ownSecrets.push(...secrets),
   };
   signal.throwIfAborted();
@@ -178,7 +178,7 @@ export async function runCheck(check: Check, options: RunOptions): Promise<Resul
   const durationMs = system.clock.monotonicMs() - startedMonotonicMs;
   const counted = check.lack !== undefined
     ? observed
-    : await options.connectivity?.excuse(check, observed, { system: options.system, signal }) ?? observed;
+    : await options.connectivity?.(check, observed, { system: options.system, signal }) ?? observed;
   const checkResult = check.invert ? invertResult(counted) : counted;
   const attributes = check.lack !== undefined || check.invert || checkResult.awaits !== undefined
     ? undefined
@@ -202,11 +202,8 @@ export async function runCheck(check: Check, options: RunOptions): Promise<Resul
     output: redact(checkResult.output),
     detail: redact(checkResult.detail),
     performanceData: redact(checkResult.performanceData),
-    ...trace !== undefined && { trace },
-    check,
-    startedAtMs,
-    durationMs,
-    ...attributes !== undefined && { attributes },
+    ...{ check, startedAtMs, durationMs },
+    ...defined({ trace, attributes }),
   };
   if (recording !== null) {
     steps?.receive(recording.end(result, (text) => redactOwn?.(redact(text)) ?? redact(text)));
@@ -267,11 +264,8 @@ async function asPromise<T>(task: () => Promise<T>): Promise<T> {
 }
 
 /** Returns whether the next result may confirm a problem, or a more severe one, so that its run is worth a trace. */
-export function mayConfirmProblem(
-  { threshold }: Check,
-  { condition }: Pick<CheckRecord, "condition">,
-): boolean {
-  return threshold === 1 || condition.observed !== null && condition.observed !== "ok";
+export function mayConfirmProblem(check: Check, { condition }: Pick<CheckRecord, "condition">): boolean {
+  return check.threshold === 1 || (condition.observed ?? "ok") !== "ok";
 }
 
 // Whether this machine has a network: servers of which one must respond.
@@ -282,53 +276,39 @@ type ProbeSystem = Pick<ObserveContext["system"], "clock" | "connections">;
 const FRESH_MS = 1_000;
 const TIMEOUT_MS = 5_000;
 
-type NetworkTrouble = Pick<Trouble<readonly string[]>, "set">;
+/** Returns a result as it is, or one that does not count if it failed while no server of the config responds. */
+type Connectivity = (
+  check: Check,
+  result: CheckResult,
+  run: { readonly system: ProbeSystem; readonly signal: AbortSignal },
+) => Promise<CheckResult>;
 
-/** The servers of a config. Checks that fail at the same time share a probe. */
-class Connectivity {
-  readonly #servers: readonly string[];
-  readonly #trouble: NetworkTrouble | null;
-  #last: { readonly beganAtMs: number; readonly isOnline: Promise<boolean> } | null = null;
-
-  /** Each as `HOST:PORT`, at least one. The trouble is that none of them responds. */
-  constructor(servers: readonly string[], trouble: NetworkTrouble | null = null) {
-    this.#servers = servers;
-    this.#trouble = trouble;
-  }
-
-  /** Returns a result as it is, or one that does not count if it failed while no server responds. */
-  async excuse(
-    check: Check,
-    result: CheckResult,
-    { system, signal }: { readonly system: ProbeSystem; readonly signal: AbortSignal },
-  ): Promise<CheckResult> {
+/**
+ * Returns the connectivity by the servers that a config names, each as `HOST:PORT`; `null`: it names none, so that every
+ * failure counts. Checks that fail at the same time share a probe. The trouble is that none of the servers responds.
+ */
+export function connectivityOf(
+  { connectivity: servers }: { readonly connectivity: readonly string[] | null },
+  trouble: Pick<Trouble<readonly string[]>, "set"> | null = null,
+): Connectivity | null {
+  if (servers === null) return null;
+  let last = { beganAtMs: -Infinity, isOnline: Promise.resolve(true) };
+  const probeAll = (system: ProbeSystem): Promise<boolean> => {
+    const nowMs = system.clock.monotonicMs();
+    if (nowMs - last.beganAtMs < FRESH_MS) return last.isOnline;
+    const probes = servers.map((server) => probe(server, system));
+    last = { beganAtMs: nowMs, isOnline: Promise.any(probes).then(() => true, () => false) };
+    return last.isOnline;
+  };
+  return async (check, result, { system, signal }) => {
     if (result.condition === "ok" || check.connectivity !== true) return result;
     if ((await entryOf(check)).hasResponded?.(result) === true) return result;
-    const isOnline = await unlessAborted(this.#isOnline(system), signal);
-    this.#trouble?.set(isOnline ? null : this.#servers);
+    const isOnline = await unlessAborted(probeAll(system), signal);
+    trouble?.set(isOnline ? null : servers);
     if (isOnline) return result;
-    const names = this.#servers.join(", ");
-    const reason = `this machine has no network: no response from ${names}`;
+    const reason = `this machine has no network: no response from ${servers.join(", ")}`;
     return { ...unknownResult(`${reason}; ${result.output}`), detail: result.detail, awaits: "checks" };
-  }
-
-  #isOnline(system: ProbeSystem): Promise<boolean> {
-    const nowMs = system.clock.monotonicMs();
-    if (this.#last === null || nowMs - this.#last.beganAtMs >= FRESH_MS) {
-      const probes = this.#servers.map((server) => probe(server, system));
-      const isOnline = Promise.any(probes).then(() => true, () => false);
-      this.#last = { beganAtMs: nowMs, isOnline };
-    }
-    return this.#last.isOnline;
-  }
-}
-
-/** Returns what a config names; `null`: nothing, so that every failure counts. */
-export function connectivityOf(
-  { connectivity }: { readonly connectivity: readonly string[] | null },
-  trouble: NetworkTrouble | null = null,
-): Connectivity | null {
-  return connectivity === null ? null : new Connectivity(connectivity, trouble);
+  };
 }
 
 async function probe(server: string, { clock, connections }: ProbeSystem): Promise<void> {

@@ -16,6 +16,12 @@ export function roundedMsOrNull(durationMs: number | null | undefined): number |
   return durationMs === null || durationMs === undefined ? null : roundedMs(durationMs);
 }
 
+/** Returns an object without the keys that have no value. */
+export function defined<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const found = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(found) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}
+
 /** Parses JSON; broken JSON counts as missing. */
 export function parseJson(text: string, missing?: unknown): unknown {
   try {

@@ -24,7 +24,7 @@ Deno.test("ConnectionReader takes what is sent, in whatever chunks it comes", as
       assert.equal(textOf(await reader.takeUntil(END, 10)), "+a\rb");
       assert.equal(textOf(await reader.takeUntil(END, 10)), "+");
       assert.equal(textOf(await reader.take(5)), "whole");
-      assert.equal(reader.hasUnread, false);
+      assert.equal(reader.unread.length, 0);
       assert.equal(await reader.take(1), null);
       assert.equal(await reader.takeUntil(END, 10), null);
     }

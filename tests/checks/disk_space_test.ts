@@ -62,7 +62,7 @@ Deno.test("disk_space is unknown with the reason if the file system cannot be qu
     const { condition, output, metrics } = await observe({ path: "/does/not/exist" });
     assert.deepEqual([condition, output, metrics], [
       "unknown",
-      'cannot read the free space of "/does/not/exist": file does not exist',
+      'cannot read "/does/not/exist": file does not exist',
       {},
     ]);
   });
@@ -78,7 +78,7 @@ Deno.test("disk_space is unknown with the reason if the file system cannot be qu
     await clock.advance(3000);
     const { condition, output } = await running;
     assert.equal(condition, "unknown");
-    assert.equal(output, 'cannot read the free space of "/": the file system did not respond within 3 s');
+    assert.equal(output, 'cannot read "/": the file system did not respond within 3 s');
   });
   await t.step("an abort", async () => {
     const stop = new AbortController();

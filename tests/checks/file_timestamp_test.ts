@@ -211,7 +211,7 @@ Deno.test("fileTimestampKind throws the reason of an abort, and leaves no timer"
 
 Deno.test("fileTimestampKind warns of ages that cross", () => {
   const warned = (warningAgeMs: number) =>
-    problemTexts(fileTimestampKind.warnings(check({ warningAgeMs, criticalAgeMs: HOUR })));
+    problemTexts(fileTimestampKind.warnings?.(check({ warningAgeMs, criticalAgeMs: HOUR })));
   deepStrictEqual(warned(DAY), [
     "critical_age: critical_age is 1 h and warning_age is 1 d: the warning is never reached",
   ]);

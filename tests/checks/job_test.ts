@@ -194,7 +194,7 @@ Deno.test("observeJob() throws the reason when it is aborted", async () => {
 Deno.test("jobKind warns of settings that are weaker than they seem", () => {
   const warnings = (parameters: Partial<JobParameters>, regularIntervalMs = MINUTE) => {
     const schedule = { regularIntervalMs, attentiveIntervalMs: MINUTE };
-    return problemTexts(jobKind.warnings({ ...check(parameters), schedule }));
+    return problemTexts(jobKind.warnings?.({ ...check(parameters), schedule }));
   };
   assert.deepEqual(warnings({}), []);
   assert.deepEqual(warnings({ durationMaxMs: DAY + 10 * MINUTE }, DAY), []);

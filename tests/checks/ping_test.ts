@@ -83,10 +83,10 @@ const COMMANDS = String.raw`
   no route        | echo 'ping: connect: Network is unreachable' >&2; exit 2 | | \
     ^critical: ping: connect: Network is unreachable$
   no right to send | echo 'ping: socktype: SOCK_RAW' >&2; echo 'ping: socket: not permitted' >&2; exit 2 | | \
-    ^unknown: .*printed no summary, exit code 2: ping: socktype: SOCK_RAW$
+    ^unknown: .*ping" failed with exit code 2: ping: socktype: SOCK_RAW$
   no times        | echo '2 packets transmitted, 2 received, 0% packet loss' | roundTrip.warningAboveMs=100 | \
     ^unknown: lost 0% \(0 of 2\); ping printed no round-trip time$
-  a signal        | kill -9 $$ | | ^unknown: .*ping" printed no summary, terminated by SIGKILL$
+  a signal        | kill -9 $$ | | ^unknown: .*ping" was terminated by SIGKILL$
   no requests     | echo '0 packets transmitted, 0 received, 0% packet loss' | | ^unknown: .*no summary
   a flood         | for i in 1 2 3 4 5 6 7 8 9; do printf '%0300000d packets transmitted, 1 received' 1; done | | \
     ^unknown: .*no summary

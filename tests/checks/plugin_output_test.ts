@@ -113,7 +113,7 @@ Deno.test("judgeMeasures() returns the highest severity, and values and threshol
   });
 });
 
-Deno.test("thresholdCaveats() warns of a warning that is never reached", async (t) => {
+Deno.test("thresholdWarnings() warns of a warning that is never reached", async (t) => {
   const rows: Rows<[Thresholds, count: number]> = {
     "both below": [{ warningBelow: 5, criticalBelow: 10 }, 1],
     "both above": [{ warningAbove: { percent: 90 }, criticalAbove: { percent: 80 } }, 1],
@@ -122,9 +122,9 @@ Deno.test("thresholdCaveats() warns of a warning that is never reached", async (
     "in different units": [{ warningBelow: 5, criticalBelow: { percent: 10 } }, 0],
   };
   await testRows(t, rows, ([thresholds, count]) => {
-    assert.equal(thresholdWarnings(thresholds, ["free"]).length, count);
+    assert.equal([...thresholdWarnings({ free: thresholds })].length, count);
   });
-  assert.deepEqual(thresholdWarnings({ warningBelow: 5, criticalBelow: 10 }, ["free"]), [{
+  assert.deepEqual([...thresholdWarnings({ free: { warningBelow: 5, criticalBelow: 10 } })], [{
     path: ["free", "critical_below"],
     message: "critical_below makes the condition critical before warning_below is reached",
   }]);

@@ -8,7 +8,7 @@ import { processKind } from "../../src/checks/process.ts";
 import { startChild, tool } from "../../testing/tools.ts";
 import { testCheck } from "../support/checks.ts";
 import { endOf } from "../support/fake_commands.ts";
-import { observeCheck } from "../support/observe_check.ts";
+import { observeCheck, problemTexts } from "../support/observe_check.ts";
 import { tempDirectory } from "../../testing/builders.ts";
 import { fieldsOf, type Rows, testRows, testTable } from "../support/rows.ts";
 
@@ -337,13 +337,14 @@ Deno.test("process is unknown with the reason if it cannot list processes", asyn
 
 Deno.test("process: one of name, pattern and pid_file is required, and name excludes pattern", () => {
   const errorsOf = (parameters: Partial<ProcessParameters>) =>
-    processKind.errors?.({ ...testCheck("ok"), kind: "process", parameters: { ...LIMITS, ...parameters } })
-      .map(({ message }) => message);
+    problemTexts(
+      processKind.errors?.({ ...testCheck("ok"), kind: "process", parameters: { ...LIMITS, ...parameters } }),
+    );
   assert.deepEqual(errorsOf({}), [
-    'selects no process, expected "name", "pattern", "executable", "pid_file" or "user"',
+    ': selects no process, expected "name", "pattern", "executable", "pid_file" or "user"',
   ]);
   assert.deepEqual(errorsOf({ name: "a", pattern: "b" }), [
-    'cannot be used with "name", expected one of them',
+    'pattern: cannot be used with "name", expected one of them',
   ]);
   assert.deepEqual(errorsOf({ name: "a", pidFile: "/b" }), []);
 });

@@ -207,7 +207,7 @@ Deno.test("observeTcpConnect() trusts the certificate with the expected fingerpr
 
 Deno.test("tcpConnectKind warns of contradictory settings", () => {
   const warned = (parameters: Settings) =>
-    problemTexts(tcpConnectKind.warnings(tcpCheck({ port: 25, ...parameters })));
+    problemTexts(tcpConnectKind.warnings?.(tcpCheck({ port: 25, ...parameters })));
   assert.deepStrictEqual(warned({ send: "a", expect: "b" }), []);
   assert.deepStrictEqual(warned({ expect: "x".repeat(70_000) }), [
     "expect: is longer than the 64 KiB that are read of a response",

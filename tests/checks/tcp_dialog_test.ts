@@ -284,7 +284,7 @@ Deno.test("tcpConnectKind rejects contradictory dialogs, and warns of a login in
       ...settings.protocol === undefined && settings.socket === undefined && { port: 1 },
       ...settings,
     });
-    const problems = [...tcpConnectKind.errors?.(check) ?? [], ...tcpConnectKind.warnings(check)];
+    const problems = [...tcpConnectKind.errors?.(check) ?? [], ...tcpConnectKind.warnings?.(check) ?? []];
     assert.deepStrictEqual(problemTexts(problems), expected);
   }
 });

@@ -22,6 +22,6 @@ export async function observeCheck(
 }
 
 /** Returns errors or warnings of parameters as texts: the key and the message. */
-export function problemTexts(problems: readonly ParameterProblem[] = []): readonly string[] {
-  return problems.map(({ path, message }) => `${path.join(".")}: ${message}`);
+export function problemTexts(problems: Iterable<ParameterProblem> = []): readonly string[] {
+  return [...problems].map(({ path, message }) => `${path.join(".")}: ${message}`);
 }

@@ -5,7 +5,7 @@ import type { HttpExpectation } from "../../domain/generated/config.ts";
 import type { ObserveContext } from "../../domain/check_kind.ts";
 import { startDeadline } from "../../shared/deadline.ts";
 import { describeRequestFailure } from "../../shared/failure_words.ts";
-import { parseJson } from "../../shared/json_values.ts";
+import { defined, parseJson } from "../../shared/json_values.ts";
 import { readBody } from "./response_body.ts";
 
 const REDIRECTS_MAX = 10;
@@ -110,10 +110,7 @@ function withoutWhatStays(request: OutgoingRequest, next: Pick<OutgoingRequest, 
   return {
     ...next,
     headers: Object.fromEntries(kept),
-    ...(keepsBody && body !== undefined && { body }),
-    ...(nextTls !== undefined && { tls: nextTls }),
-    ...(keepsOrigin && refuses !== undefined && { refuses }),
-    ...(keepsOrigin && connection !== undefined && { connection }),
+    ...defined({ tls: nextTls, ...keepsBody && { body }, ...keepsOrigin && { refuses, connection } }),
   };
 }
 

@@ -3,7 +3,7 @@ import type { Condition } from "../../domain/condition.ts";
 import type { HttpExpectation, HttpMessage, HttpStep } from "../../domain/generated/config.ts";
 import { hostAndPortOf } from "../../domain/runtime_permissions.ts";
 import type { ObserveContext, ParameterProblem } from "../../domain/check_kind.ts";
-import { roundedMs } from "../../shared/json_values.ts";
+import { defined, roundedMs } from "../../shared/json_values.ts";
 import { describeRequestFailure, isOwnFailure } from "../../shared/failure_words.ts";
 import { quote, QUOTED_LENGTH_MAX, truncate } from "../../shared/text.ts";
 import type {
@@ -90,15 +90,12 @@ export async function examine(exchange: Exchange): Promise<Findings> {
 async function ask(exchange: Exchange, tls: TlsMaterial | undefined): Promise<Findings> {
   const { step: { request, response: expected }, system, signal } = exchange;
   const follows = request.redirects ?? (expectsRedirection(expected.statusCode) ? "refuse" : "follow");
-  const refuses = refusalBy(request.tls ?? {});
   const answer = await askFollowing(
     {
       target: request.target,
       method: request.method,
       headers: headersOf(request),
-      ...(request.body !== undefined && { body: request.body }),
-      ...(tls !== undefined && { tls }),
-      ...refuses !== undefined && { refuses },
+      ...defined({ body: request.body, tls, refuses: refusalBy(request.tls ?? {}) }),
       ...connectionOf(exchange),
     },
     { requests: system.requests, signal, followRedirects: follows === "follow" },
@@ -116,12 +113,7 @@ async function ask(exchange: Exchange, tls: TlsMaterial | undefined): Promise<Fi
 }
 
 function connectionOf({ step: { request }, address }: Exchange): Pick<OutgoingRequest, "connection"> {
-  const { socket, connectTo } = request;
-  const connection = {
-    ...connectTo !== undefined && { host: connectTo },
-    ...socket !== undefined && { socket },
-    ...address !== undefined && { address },
-  };
+  const connection = defined({ host: request.connectTo, socket: request.socket, address });
   return Object.keys(connection).length > 0 ? { connection } : {};
 }
 
@@ -169,8 +161,6 @@ async function evaluate(response: IncomingResponse, exchange: Exchange, asked: A
   };
   if (!expectsBody(expected) && !isBodyCaptured) return { ...found, captured: await captureFrom("", true) };
   let durationMs = 0;
-  let obstacle: string | null;
-  let captured: Findings["captured"];
   try {
     const body = await evaluateBody(expected, {
       response,
@@ -180,18 +170,18 @@ async function evaluate(response: IncomingResponse, exchange: Exchange, asked: A
       pause: () => sleep(clock, 0, signal),
     });
     violations.push(...body.violations);
-    obstacle = body.obstacle;
-    captured = await captureFrom(body.start, body.isWhole);
+    const captured = await captureFrom(body.start, body.isWhole);
+    metrics["total_ms"] = roundedMs(durationMs);
+    const tooLong = durationViolation(durationMs, expected);
+    if (tooLong?.isWarning === false) violations.push(tooLong.text);
+    const warnings = tooLong?.isWarning ? [tooLong.text] : [];
+    return { ...found, obstacle: body.obstacle, captured, warnings };
   } catch (error) {
     const reason = signal.aborted
       ? `${timeoutText(exchange)} while reading the body`
       : `reading the body failed: ${requests.explain(error, asked.target).reason}`;
     return { ...found, violations: [...violations, reason] };
   }
-  metrics["total_ms"] = roundedMs(durationMs);
-  const tooLong = durationViolation(durationMs, expected);
-  if (tooLong?.isWarning === false) violations.push(tooLong.text);
-  return { ...found, obstacle, captured, warnings: tooLong?.isWarning ? [tooLong.text] : [] };
 }
 
 /** If redirects are rejected, an unexpected one is described with its target. */
@@ -245,10 +235,7 @@ async function matches(value: string | undefined, pattern: string): Promise<bool
   return value !== undefined && (await searchPattern(value, { pattern, isWhole: true })).found;
 }
 
-function durationViolation(
-  durationMs: number,
-  { warningDurationMs, criticalDurationMs }: HttpExpectation,
-): { readonly text: string; readonly isWarning: boolean } | null {
+function durationViolation(durationMs: number, { warningDurationMs, criticalDurationMs }: HttpExpectation) {
   const limits = [["critical", criticalDurationMs], ["warning", warningDurationMs]] as const;
   for (const [name, limitMs = Infinity] of limits) {
     if (durationMs <= limitMs) continue;

@@ -69,8 +69,7 @@ export async function evaluateBody(
   }
   const obstacles = searches.flatMap((search) => obstacleIn(search, findings) ?? []);
   const violations = searches.filter(({ isFound, isExpected }) => isFound !== isExpected)
-    .filter((search) => obstacleIn(search, findings) === null)
-    .map(({ violation }) => violation);
+    .filter((search) => obstacleIn(search, findings) === null).map(({ violation }) => violation);
   if (json !== undefined) {
     await pause();
     const evaluated = await evaluateJson(start, { expected: json, isWhole, nowMs, pause });
@@ -181,10 +180,7 @@ function cannotEvaluate(obstacle: string): JsonFindings {
 
 function evaluateFound(
   found: readonly unknown[],
-  { comparisons, isExpected }: {
-    readonly comparisons: readonly Comparison[];
-    readonly isExpected: boolean;
-  },
+  { comparisons, isExpected }: { readonly comparisons: readonly Comparison[]; readonly isExpected: boolean },
 ) {
   const [first] = found;
   const fine = { problem: null, obstacle: null };

@@ -8,7 +8,7 @@ import {
 } from "../../support/http_servers.ts";
 import { httpCheck, type HttpExpectations, observeAnswer, observeTarget } from "../../support/http_check.ts";
 import { fieldsOf, testRows, testTable } from "../../support/rows.ts";
-import { findErrors, findRequestWarnings, httpRequestKind } from "../../../src/checks/http_request.ts";
+import { httpRequestKind } from "../../../src/checks/http_request.ts";
 import type { HttpMessage } from "../../../src/domain/generated/config.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { observeConnection } from "../../support/connection_check.ts";
@@ -204,7 +204,7 @@ Deno.test("findErrors() finds contradictory settings", async (t) => {
       cannot be used with "fingerprint" or "verify": false, only with "ca_file"
     json={"$.a":{"exists":false,"lessThan":1}} | response.json.$.a: exists is false, so there is nothing to compare`;
   const errorsOf = (settings: HttpExpectations) =>
-    problemTexts(findErrors(httpCheck("https://example.org/", settings)));
+    problemTexts(httpRequestKind.errors?.(httpCheck("https://example.org/", settings)));
   await testTable(t, table, (settings, expected) => {
     assert.deepEqual(errorsOf(fieldsOf(settings)), [expected]);
   });
@@ -230,7 +230,7 @@ Deno.test("findWarnings() finds dubious settings", async (t) => {
     statusCode=301 request.redirects=follow | \
       request.redirects: redirects are followed, so status_code gets a 3xx only without a Location`;
   const warningsOf = (settings: HttpExpectations, target = "https://example.org/") =>
-    problemTexts(findRequestWarnings(httpCheck(target, { timeoutMs: 10_000, ...settings })));
+    problemTexts(httpRequestKind.warnings?.(httpCheck(target, { timeoutMs: 10_000, ...settings })));
   await testTable(t, table, (settings, expected) => {
     assert.deepEqual(warningsOf(fieldsOf(settings)), [expected]);
   });

@@ -277,7 +277,7 @@ function startRelay(firstPort: number, otherPort: number): ReturnType<typeof sta
 
 Deno.test("httpRequestKind warns of a certificate without TLS, and of limits in the wrong order", () => {
   const warned = (target: string, certificate: HttpExpectationCertificate) =>
-    problemTexts(httpRequestKind.warnings(httpCheck(target, { certificate })));
+    problemTexts(httpRequestKind.warnings?.(httpCheck(target, { certificate })));
   assert.deepStrictEqual(warned("https://a.example/", CERTIFICATE), []);
   assert.deepStrictEqual(warned("http://a.example/", CERTIFICATE), [
     "response.certificate: the target is not https:, so it has no certificate",
