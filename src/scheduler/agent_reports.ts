@@ -444,12 +444,11 @@ function describeContact(
   { wallMs, waiting, dropped, rejected }: Contact,
   { silentAtMs, timeZone }: ShownTimes,
 ): CheckResult & { readonly memory: string } {
+  const last = timeText(wallMs, timeZone);
   const facts = [
     silentAtMs === null
-      ? `last report at ${timeText(wallMs, timeZone)}`
-      : `no report since ${timeText(wallMs, timeZone)}, counts as silent at ${
-        timeText(silentAtMs, timeZone)
-      }`,
+      ? `last report at ${last}`
+      : `no report since ${last}, counts as silent at ${timeText(silentAtMs, timeZone)}`,
     ...waiting === 0 ? [] : [`${counted(waiting, "result")} waiting there`],
     ...dropped === 0 ? [] : [`${counted(dropped, "result")} dropped there`],
     ...rejected.length === 0 ? [] : [`ignored: ${listed(rejected)}`],
@@ -460,10 +459,8 @@ function describeContact(
 
 /** A report that awaits others is stored, so that all members know that its agent may be dead. */
 function describeUnheard({ wallMs }: Contact, { timeZone }: ShownTimes): CheckResult {
-  const output = `last report at ${
-    timeText(wallMs, timeZone)
-  }; since then, none could be received for a time`;
-  return { ...unknownResult(output), awaits: "checks" };
+  const last = `last report at ${timeText(wallMs, timeZone)}`;
+  return { ...unknownResult(`${last}; since then, none could be received for a time`), awaits: "checks" };
 }
 
 function listed(names: readonly string[]): string {

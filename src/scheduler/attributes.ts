@@ -111,15 +111,8 @@ export class AttributeObserver {
     const observed: RunSystem = {
       ...system,
       connections: noteConnections(system.connections, note),
-      requests: noteRequests(system.requests, {
-        note,
-        hasProxy: hasProxy(system),
-        onProxied: () => isProxied = true,
-      }),
-      dns: noteQuestions(
-        system.dns,
-        (question) => questions.length < CONTACTS_MAX && questions.push(question),
-      ),
+      requests: noteRequests(system.requests, note, hasProxy(system) ? () => isProxied = true : null),
+      dns: noteQuestions(system.dns, (one) => questions.length < CONTACTS_MAX && questions.push(one)),
       files: noteFiles(system.files, (device) => devices.push(device)),
       host: noteHost(system, (device) => devices.push(device)),
       processes: {
@@ -154,7 +147,7 @@ export class AttributeObserver {
         if (shared !== null) words.add(shared.kind, this.#ofHost(shared.value, shared.host), !reading.isOk);
         const isSuspect = suspects(contacts, reading.isOk);
         for (const contact of contacts.filter(({ isOwn }) => !isOwn)) {
-          await this.#addContact(contact, { words, isSuspect: isSuspect(contact), reading });
+          await this.#addContact(contact, isSuspect(contact), { ...reading, words });
         }
         for (const { server, name, reason } of questions) {
           const resolver = server === null ? await this.#resolverOf(reading) : this.#ofHost(server, server);
@@ -194,11 +187,8 @@ export class AttributeObserver {
 
   async #addContact(
     contact: Contact,
-    { words, isSuspect, reading }: {
-      readonly words: Words;
-      readonly isSuspect: boolean;
-      readonly reading: Reading;
-    },
+    isSuspect: boolean,
+    { words, ...reading }: Reading & { readonly words: Words },
   ): Promise<void> {
     const { target, address } = contact;
     const { host, port, socket } = target;
@@ -432,19 +422,12 @@ function fingerprintOf(facts: CertificateFacts | null): string | null {
   return facts === null ? null : facts.fingerprint.slice(0, FINGERPRINT_DIGITS);
 }
 
-function noteRequests(
-  requests: Requests,
-  { note, hasProxy, onProxied }: {
-    readonly note: Note;
-    readonly hasProxy: boolean;
-    onProxied(): void;
-  },
-): Requests {
+/** `onProxied`: called for a request by way of a proxy, which resolves the name, and connects; `null`: there is none. */
+function noteRequests(requests: Requests, note: Note, onProxied: (() => void) | null): Requests {
   return {
     ...requests,
     async send(request, signal) {
-      // A proxy resolves the name, and connects.
-      if (hasProxy && request.connection === undefined) {
+      if (onProxied !== null && request.connection === undefined) {
         onProxied();
         return await requests.send(request, signal);
       }
@@ -478,12 +461,9 @@ function addressOf(peer: string | undefined): string | null {
   return peer === undefined ? null : canonicalAddress(bare(peer.replace(/:\d+$/, "")));
 }
 
-const PROXY_VARIABLES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"].flatMap((
-  name,
-) => [name, name.toLowerCase()]);
-
 function hasProxy({ environment }: RunSystem): boolean {
-  return PROXY_VARIABLES.some((name) => environment(name));
+  const names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
+  return names.some((name) => environment(name) || environment(name.toLowerCase()));
 }
 
 /** `server`: `null` is that of the machine; `reason`: `null` if there are records. */
@@ -492,10 +472,7 @@ type Question = Readonly<Record<"server" | "reason", string | null>> & { readonl
 /** The words of a name server that did not respond. */
 const NO_ANSWER = /^no (?:complete )?response|connection|network is unreachable|no route|timed out/;
 
-function noteQuestions(
-  dns: Dns,
-  add: (question: Question) => void,
-): Dns {
+function noteQuestions(dns: Dns, add: (question: Question) => void): Dns {
   return {
     ...dns,
     async lookUp(question, signal) {
@@ -543,9 +520,8 @@ function networkOf(address: string): string {
   const [head = "", tail] = address.split("::");
   const groups = head.split(":");
   const missing = tail === undefined ? 0 : 8 - groups.length - tail.split(":").length;
-  return `${
-    [...groups, ...Array.from({ length: Math.max(0, missing) }, () => "0")].slice(0, 4).join(":")
-  }::/64`;
+  const all = [...groups, ...Array.from({ length: Math.max(0, missing) }, () => "0")];
+  return `${all.slice(0, 4).join(":")}::/64`;
 }
 
 function bare(host: string): string {

@@ -8,6 +8,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { EarlyLook, SharedStore, StoredLocationResult, WorkShare } from "../domain/membership.ts";
 import { isEdited, StoreError } from "../domain/store.ts";
 import { sleep } from "../shared/deadline.ts";
+import { defined } from "../shared/json_values.ts";
 import { locationAttributes } from "./attributes.ts";
 import {
   type CheckRunner,
@@ -73,11 +74,7 @@ export class AgreedRuns implements CheckRunner {
     if (votes !== null && (!isWaiting || !waits)) {
       const agreed = resultOf(votes, agree);
       const attributes = locationAttributes(votes.votes, agreed.condition);
-      const result = {
-        ...agreed,
-        ...{ check, startedAtMs: clock.wallMs() },
-        ...attributes !== undefined && { attributes },
-      };
+      const result = { ...agreed, check, startedAtMs: clock.wallMs(), ...defined({ attributes }) };
       return isWaiting ? { ...result, awaits: "checks" } : result;
     }
     await sleep(clock, AGAIN_AFTER_MS, options.signal);
@@ -266,13 +263,7 @@ export class LocationVotes {
         ...row === undefined ? [] : [`has not reported for ${describeDuration(silentForMs)}`],
       ];
       const output = reasons.length === 0 ? "no result yet" : reasons.join(", ");
-      return {
-        location,
-        condition: null,
-        output,
-        durationMs: null,
-        ...row !== undefined && { run: row.runs },
-      };
+      return { location, condition: null, output, durationMs: null, ...defined({ run: row?.runs }) };
     });
     return { votes, results, isSilent, isIncomplete, isOutdated };
   }

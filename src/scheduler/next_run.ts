@@ -5,7 +5,7 @@
 import { isAttentive } from "../condition/condition_state.ts";
 import type { Check, Result } from "../domain/check.ts";
 import type { ConditionState } from "../domain/condition.ts";
-import { type CronSchedule, type CronTimes, isCron } from "../domain/schedule.ts";
+import { type CronSchedule, isCron } from "../domain/schedule.ts";
 import { intervalOf, isAfterGap, overdueAtMs, type Scheduled } from "../engine/check_status.ts";
 import { type CheckRecord, isEdited } from "../domain/store.ts";
 import type { Decided } from "../engine/decide.ts";
@@ -16,19 +16,16 @@ function splayOfCheck({ name, splay }: Scheduled): number {
   return splay ?? splayOf(name);
 }
 
-export function nextRunAfter(
-  check: Scheduled,
-  { state, plannedMs, nowMs }: {
-    readonly state: ConditionState;
-    readonly plannedMs: number;
-    readonly nowMs: number;
-  },
-): Plan {
+interface PlannedRun {
+  readonly state: ConditionState;
+  readonly plannedMs: number;
+  readonly nowMs: number;
+}
+
+export function nextRunAfter(check: Scheduled, run: PlannedRun): Plan {
   const { schedule } = check;
-  if (isCron(schedule)) {
-    const attentiveIntervalMs = intervalOf(schedule, state);
-    return nextCronRun(schedule.times, { attentiveIntervalMs, plannedMs, nowMs });
-  }
+  if (isCron(schedule)) return nextCronRun(schedule, run);
+  const { state, plannedMs, nowMs } = run;
   const intervalMs = intervalOf(schedule, state);
   return planNext({
     plannedMs,
@@ -43,14 +40,9 @@ export function nextRunAfter(
 const MISSED_MAX = 1_000;
 
 /** An attentive interval does not move cron times: the earlier of the two comes next. */
-function nextCronRun(
-  times: CronTimes,
-  { attentiveIntervalMs, plannedMs, nowMs }: {
-    readonly attentiveIntervalMs: number | null;
-    readonly plannedMs: number;
-    readonly nowMs: number;
-  },
-): Plan {
+function nextCronRun(schedule: CronSchedule, { state, plannedMs, nowMs }: PlannedRun): Plan {
+  const { times } = schedule;
+  const attentiveIntervalMs = intervalOf(schedule, state);
   let missed = 0;
   let lastMs = plannedMs;
   let atMs = times.after(lastMs);
@@ -92,8 +84,8 @@ export function firstRun(
   if (isLeft(record)) return overdueRun(check, { state: record.condition, nowMs });
   if (isCron(schedule)) {
     // Not at once if it never ran: a cron schedule names its times.
-    const keptMs = record.nextRunAtMs ?? nowMs + 1;
-    const atMs = plannedCronRun(schedule, { keptMs, nowMs, state: record.condition });
+    const plannedMs = record.nextRunAtMs ?? nowMs + 1;
+    const atMs = plannedCronRun(schedule, { state: record.condition, plannedMs, nowMs });
     return atMs > nowMs ? atMs : overdueRun(check, { state: record.condition, nowMs });
   }
   if (isEdited(check, record)) return overdueRun(check, { state: record.condition, nowMs });
@@ -119,32 +111,18 @@ export function overdueRun(
 const OVERDUE_CRON_MS = 60_000;
 
 /** Returns how many runs are left out when a check that was planned for one time runs at another, later one instead. */
-export function missedUntil(
-  check: Scheduled,
-  { state, plannedMs, atMs }: {
-    readonly state: ConditionState;
-    readonly plannedMs: number;
-    readonly atMs: number;
-  },
-): number {
+export function missedUntil(check: Scheduled, run: PlannedRun): number {
+  const { state, plannedMs, nowMs: atMs } = run;
   if (atMs <= plannedMs) return 0;
   const intervalMs = intervalOf(check.schedule, state);
-  if (intervalMs !== null) return Math.floor((atMs - plannedMs) / intervalMs);
-  return nextRunAfter(check, { state, plannedMs, nowMs: atMs }).missed;
+  return intervalMs === null ? nextRunAfter(check, run).missed : Math.floor((atMs - plannedMs) / intervalMs);
 }
 
 /**
  * Returns when a cron check was to run or is to run, from its stored plan: the time at or after the stored one, but
  * none later than its next time, which another expression, or a clock that was set, may have moved earlier.
  */
-function plannedCronRun(
-  schedule: CronSchedule,
-  { keptMs, nowMs, state }: {
-    readonly keptMs: number;
-    readonly nowMs: number;
-    readonly state: ConditionState;
-  },
-): number {
+function plannedCronRun(schedule: CronSchedule, { state, plannedMs: keptMs, nowMs }: PlannedRun): number {
   const { times, attentiveIntervalMs } = schedule;
   const atMs = times.after(Math.min(keptMs - 1, nowMs));
   const isBetween = attentiveIntervalMs !== null && isAttentive(state) &&
@@ -165,8 +143,8 @@ export function isCheckDue(
   const state = record.condition;
   if (isLeft(record)) return true;
   if (isCron(schedule)) {
-    const keptMs = record.nextRunAtMs ?? nowMs - CALLED_EVERY_MS + 1;
-    return isCronDue(schedule, plannedCronRun(schedule, { keptMs, nowMs, state }), nowMs);
+    const plannedMs = record.nextRunAtMs ?? nowMs - CALLED_EVERY_MS + 1;
+    return isCronDue(schedule, plannedCronRun(schedule, { state, plannedMs, nowMs }), nowMs);
   }
   if (record.nextRunAtMs === null || isEdited(check, record)) return true;
   const intervalMs = intervalOf(schedule, state);
@@ -203,8 +181,10 @@ export function recordRequested(
     isAfterGap: isAfterGap(check, before, nowMs),
     // While it is pending its failures do count: calls with configs that differ would never confirm a problem.
     isInterrupted: isEdited(check, before) && before.condition.confirmed !== null,
-    plan: (state) =>
-      withOverdue(check, state, nextRunAfterRequested(check, { before, state, startedAtMs, nowMs })),
+    plan: (state) => {
+      const run = { state, plannedMs: startedAtMs, nowMs };
+      return withOverdue(check, state, nextRunAfterRequested(check, before, run));
+    },
   }, nowMs);
 }
 
@@ -213,39 +193,31 @@ function lagOf({ nextRunAtMs }: CheckRecord, { startedAtMs }: Result): number | 
   return nextRunAtMs === null || startedAtMs < nextRunAtMs ? null : startedAtMs - nextRunAtMs;
 }
 
-interface AskedRunOptions {
-  readonly before: CheckRecord;
-  readonly state: ConditionState;
-  readonly startedAtMs: number;
-  readonly nowMs: number;
-}
-
 /**
  * The run after a requested one. If the check was due, that was the planned run. If it was not, the plan stays, unless
  * the result requires an earlier run.
  */
-function nextRunAfterRequested(check: Check, options: AskedRunOptions): Plan {
-  const { before, state, startedAtMs, nowMs } = options;
+function nextRunAfterRequested(check: Check, before: CheckRecord, run: PlannedRun): Plan {
+  const { plannedMs: startedAtMs, nowMs } = run;
   const { schedule } = check;
   const keptMs = before.nextRunAtMs;
   if (isCron(schedule)) {
     const plannedMs = plannedCronRun(schedule, {
-      keptMs: keptMs ?? startedAtMs - CALLED_EVERY_MS + 1,
-      nowMs: startedAtMs,
       state: before.condition,
+      plannedMs: keptMs ?? startedAtMs - CALLED_EVERY_MS + 1,
+      nowMs: startedAtMs,
     });
     const wasDue = isCronDue(schedule, plannedMs, startedAtMs);
-    return nextRunAfter(check, { state, plannedMs: wasDue ? plannedMs : startedAtMs, nowMs });
+    return nextRunAfter(check, { ...run, plannedMs: wasDue ? plannedMs : startedAtMs });
   }
   if (keptMs === null) {
     const plannedMs = firstRun(check, { record: before, nowMs: startedAtMs });
-    return nextRunAfter(check, { state, plannedMs, nowMs });
+    return nextRunAfter(check, { ...run, plannedMs });
   }
-  const intervalMs = intervalOf(schedule, before.condition);
-  if (isDue(keptMs, startedAtMs, intervalMs)) {
-    return nextRunAfter(check, { state, plannedMs: keptMs, nowMs });
+  if (isDue(keptMs, startedAtMs, intervalOf(schedule, before.condition))) {
+    return nextRunAfter(check, { ...run, plannedMs: keptMs });
   }
-  const afresh = nextRunAfter(check, { state, plannedMs: startedAtMs, nowMs });
+  const afresh = nextRunAfter(check, run);
   return { ...afresh, atMs: keptMs > nowMs ? Math.min(keptMs, afresh.atMs) : afresh.atMs, missed: 0 };
 }
 
@@ -324,16 +296,10 @@ export function planNext(options: PlanOptions): Plan {
   return { atMs: nextMs + missed * intervalMs, missed };
 }
 
-interface FirstPlanOptions {
+interface FirstPlanOptions extends Omit<FirstRunOptions, "record">, Pick<PlanOptions, "splay"> {
   /** The next run by the stored state; `null` if it never ran. */
   readonly keptMs: number | null;
-  /** The returned time is never before this. */
-  readonly nowMs: number;
   readonly intervalMs: number;
-  /** The offset of {@linkcode splayOf} for the check's name. */
-  readonly splay: number;
-  /** Whether a check that never ran is to let those go first that are overdue. @default false */
-  readonly isBehindOverdue?: boolean;
 }
 
 /** The first run after a start: overdue ones first, then those that never ran, the others when they were planned. */

@@ -84,12 +84,7 @@ export interface ScheduledConfig {
  * - `late`: since the last such event, `count` runs began a second or more late.
  */
 export type SchedulerEvent =
-  | {
-    readonly event: "result";
-    readonly result: Result;
-    readonly entry: Decided;
-    readonly lateMs: number;
-  }
+  | { readonly event: "result"; readonly result: Result; readonly entry: Decided; readonly lateMs: number }
   | { readonly event: "notification"; readonly notification: Notification }
   | { readonly event: "network"; readonly servers: readonly string[] | null }
   | { readonly event: "action"; readonly check: Check; readonly run: ActionRun }

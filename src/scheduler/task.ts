@@ -208,7 +208,7 @@ function planOverdue(
   const { check } = task;
   const { condition: state } = record;
   const atMs = plannedMs > fromMs ? plannedMs : overdueRun(check, { state, nowMs: fromMs });
-  const missedRuns = task.missedRuns + missedUntil(check, { state, plannedMs, atMs });
+  const missedRuns = task.missedRuns + missedUntil(check, { state, plannedMs, nowMs: atMs });
   return planAt({ ...task, missedRuns }, atMs, isSpread);
 }
 
@@ -231,12 +231,7 @@ function discard(
   const { state, check } = task;
   const plannedMs = "plannedMs" in state ? state.plannedMs : nowMs;
   return {
-    task: withState(task, {
-      status: "discarding",
-      plannedMs,
-      hasStarted: hasStarted(task),
-      againAfterMs,
-    }),
+    task: withState(task, { status: "discarding", plannedMs, hasStarted: hasStarted(task), againAfterMs }),
     effects: [{ effect: "abort", reason: `cannot use the result of "${check.name}": ${reason}` }],
   };
 }

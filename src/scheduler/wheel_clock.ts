@@ -171,9 +171,7 @@ export class TimerWheel<Payload> {
   }
 
   /** Returns the first occupied slot, and its first tick: the wheel's own with the digit of the slot, and zeros below. */
-  #first():
-    | { readonly slot: number; readonly startTick: number; readonly timers: Set<Timer<Payload>> }
-    | null {
+  #first() {
     let slot = Infinity;
     for (const occupied of this.#slots.keys()) if (occupied < slot) slot = occupied;
     const timers = this.#slots.get(slot);

@@ -83,16 +83,17 @@ export function recordSteps(
       steps: recorder.steps.map((step) => ({
         ...step,
         name: clean(step.name),
-        attributes: Object.fromEntries(
-          Object.entries(step.attributes).map((
-            [key, value],
-          ) => [key, typeof value === "string" ? clean(value) : value]),
-        ),
+        attributes: cleaned(step.attributes, clean),
         failure: step.failure === null ? null : clean(step.failure),
       })),
       droppedSteps: recorder.dropped,
     }),
   };
+}
+
+function cleaned(attributes: RunStep["attributes"], clean: (text: string) => string): RunStep["attributes"] {
+  const values = Object.entries(attributes);
+  return Object.fromEntries(values.map(([key, one]) => [key, typeof one === "string" ? clean(one) : one]));
 }
 
 type StepStart = Partial<Pick<RunStep, "attributes" | "isRequest">>;
@@ -165,7 +166,7 @@ class Recorder {
 }
 
 /** A signal aborts with its own reason, which no part of the machine explains. */
-function reasonOf(error: unknown, explain: (error: unknown) => string): string {
+export function reasonOf(error: unknown, explain: (error: unknown) => string): string {
   return error instanceof DOMException ? messageOf(error) : explain(error);
 }
 

@@ -11,7 +11,8 @@ import { HIDDEN, hideValues } from "./hidden_values.ts";
 import type { Files } from "../../domain/system.ts";
 import type { CapturedText, Processes } from "../../domain/processes.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
-import { describeFileError, messageOf } from "../../shared/describe_error.ts";
+import { describeFileError } from "../../shared/describe_error.ts";
+import { reasonOf } from "./record_steps.ts";
 import { timeText } from "../../shared/local_time.ts";
 import type {
   CertificateReading,
@@ -26,7 +27,6 @@ import type {
   Requests,
 } from "../../domain/connections.ts";
 import { decoderFor } from "../../checks/http/response_body.ts";
-import type { Clock } from "../../domain/clock.ts";
 import { isCredentialName } from "../../config/credentials.ts";
 import { canonicalAddress } from "../../shared/ip_address.ts";
 
@@ -103,11 +103,8 @@ function traceProcesses(processes: Processes, tracer: Tracer): Processes {
         tracer.add(`cannot start: ${end.reason}`);
         return end;
       }
-      tracer.add({
-        exited: () => `exit code ${"code" in end ? end.code : ""}`,
-        signalled: () => `terminated by ${"signal" in end ? end.signal : ""}`,
-        timed_out: () => "timeout",
-      }[end.ended]());
+      if (end.ended === "exited") tracer.add(`exit code ${end.code}`);
+      else tracer.add(end.ended === "signalled" ? `terminated by ${end.signal}` : "timeout");
       addOutput("stdout", end.stdout, tracer);
       addOutput("stderr", end.stderr, tracer);
       return end;
@@ -164,11 +161,8 @@ function traceDns(dns: Dns, tracer: Tracer): Dns {
       const { name, type, server } = question;
       const place = server === null ? "" : ` at ${hostAndPort(server.host, server.port)}`;
       const answer = await dns.lookUp(question, signal);
-      tracer.add(
-        `look up ${type} of ${name}${place}: ${
-          "records" in answer ? answer.records.join(", ") : answer.reason
-        }`,
-      );
+      const found = "records" in answer ? answer.records.join(", ") : answer.reason;
+      tracer.add(`look up ${type} of ${name}${place}: ${found}`);
       return answer;
     },
   };
@@ -179,9 +173,7 @@ function traceConnections(connections: Connections, tracer: Tracer): Connections
     socket ?? `${hostAndPort(host, port)}${address === undefined ? "" : ` (${address.address})`}`;
   const explainAt =
     (phase: ConnectionPhase, target: ConnectionTarget, place = placeOf(target)) => (error: unknown): string =>
-      `failed: ${place}: ${
-        error instanceof DOMException ? messageOf(error) : connections.explain(error, target, phase).reason
-      }`;
+      `failed: ${place}: ${reasonOf(error, () => connections.explain(error, target, phase).reason)}`;
   return {
     ...connections,
     async connect(target, options) {
@@ -255,15 +247,13 @@ function traceConnection(connection: Connection, tracer: Tracer): Connection {
   };
 }
 
-function traceRequests(
-  requests: Requests,
-  { tracer, clock, connections, depth }: {
-    readonly tracer: Tracer;
-    readonly clock: Clock;
-    readonly connections: Connections;
-    readonly depth: TraceDepth;
-  },
-): Requests {
+interface Tracing extends Pick<TracedSystem, "clock" | "connections"> {
+  readonly tracer: Tracer;
+  readonly depth: TraceDepth;
+}
+
+function traceRequests(requests: Requests, tracing: Tracing): Requests {
+  const { tracer, depth } = tracing;
   return {
     ...requests,
     async send(request, signal) {
@@ -273,12 +263,12 @@ function traceRequests(
       const by = place === undefined ? "" : ` by ${place}`;
       tracer.add(`request ${method} ${url.origin}${url.pathname}${hideQuery(url)}${by}`);
       if (depth === "full" && url.protocol === "https:") {
-        tracer.addLater(url.host, (later) => traceTls(url, { connections, tracer, signal: later, request }));
+        tracer.addLater(url.host, (later) => traceTls(request, later, tracing));
       }
       for (const [name, value] of Object.entries(headers)) tracer.addBlock(">", headerLine(name, value));
       if (body !== undefined) tracer.addBlock(">", `(body of ${new TextEncoder().encode(body).length} B)`);
       try {
-        return traceResponse(await requests.send(request, signal), { tracer, clock, depth, signal });
+        return traceResponse(await requests.send(request, signal), signal, tracing);
       } catch (error) {
         const failure = signal.aborted ? null : requests.explain(error, target);
         tracer.add(
@@ -297,12 +287,8 @@ const UNREAD_BODY_TIMEOUT_MS = 1000;
 
 function traceResponse(
   response: IncomingResponse,
-  { tracer, clock, depth, signal }: {
-    readonly tracer: Tracer;
-    readonly clock: Clock;
-    readonly depth: TraceDepth;
-    readonly signal: AbortSignal;
-  },
+  signal: AbortSignal,
+  { tracer, clock, depth }: Tracing,
 ): IncomingResponse {
   const { peer } = response;
   tracer.add(`response ${response.status}${peer === undefined ? "" : ` from ${peer}`}`);
@@ -348,14 +334,11 @@ function traceResponse(
 
 /** A request of the runtime exposes neither IP addresses nor certificates, so these are read over a second connection. */
 async function traceTls(
-  { hostname: host, port: given }: URL,
-  { connections, tracer, signal, request }: {
-    readonly connections: Connections;
-    readonly tracer: Tracer;
-    readonly signal: AbortSignal;
-    readonly request: OutgoingRequest;
-  },
+  request: OutgoingRequest,
+  signal: AbortSignal,
+  { connections, tracer }: Tracing,
 ): Promise<void> {
+  const { hostname: host, port: given } = new URL(request.target);
   const target = { host, port: given === "" ? 443 : Number(given) };
   try {
     const addresses = await connections.resolve(target, signal);
@@ -410,10 +393,7 @@ function hideQuery({ searchParams }: URL): string {
  * Describes a certificate. The runtime shows only the first one that a server sends, and a missing intermediate
  * certificate makes it untrusted; so a command follows that lists them all.
  */
-export function describeCertificate(
-  { problem, facts }: CertificateReading,
-  target: HandshakeTarget,
-): string {
+export function describeCertificate({ problem, facts }: CertificateReading, target: HandshakeTarget): string {
   return [
     ...facts === null ? [] : [
       `certificate for ${facts.names.length === 0 ? "no name" : facts.names.join(", ")}, issued by ${
