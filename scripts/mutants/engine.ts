@@ -380,8 +380,8 @@ export const ENGINE: FaultyLayer = {
         ],
         [
           "a clock that is set back delays rejected notifications",
-          "nextAttemptAtMs: queued.nextAttemptAtMs - byMs",
-          "nextAttemptAtMs: queued.nextAttemptAtMs",
+          "nextAttemptAtMs: one.nextAttemptAtMs - byMs",
+          "nextAttemptAtMs: one.nextAttemptAtMs",
         ],
         [
           "a clock that is set back delays a queue",

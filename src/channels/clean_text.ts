@@ -39,17 +39,11 @@ function clean(text: string): string {
   return replaceUnsafe(plain, (character) => character === "\n" ? character : " ");
 }
 
-interface FailureOptions {
-  readonly retryable: boolean;
-  /** Whether it may have arrived all the same. @default {false} */
-  readonly mayHaveArrived?: boolean;
-  /** How long the receiver asked to wait, in milliseconds. @default {null} */
-  readonly retryAfterMs?: number | null;
-}
+type Failure = Extract<Delivery, { readonly delivered: false }>;
 
-export function notDelivered(reason: string, options: FailureOptions): Delivery {
-  const { retryable, mayHaveArrived = false, retryAfterMs = null } = options;
-  return { delivered: false, retryable, mayHaveArrived, reason, retryAfterMs };
+/** By default, it has not arrived, and the receiver did not ask to wait. */
+export function notDelivered(reason: string, about: Pick<Failure, "retryable"> & Partial<Failure>): Delivery {
+  return { delivered: false, mayHaveArrived: false, retryAfterMs: null, reason, ...about };
 }
 
 /** A message that was delivered without a note. */

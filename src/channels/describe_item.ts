@@ -131,10 +131,10 @@ const STATES: Readonly<Record<Kind, (items: readonly MessageItem[]) => string>> 
     const again = others.every((other) => other === first) ? first : "is ok again";
     return items.length === 1 ? again : again.replace(/^is/, "are");
   },
-  end: (items) =>
-    `${items.length === 1 ? "is" : "are"} ${
-      items.every(({ notification }) => isNoLongerChecked(notification)) ? "no longer checked" : "better"
-    }`,
+  end: (items) => {
+    const isUnchecked = items.every(({ notification }) => isNoLongerChecked(notification));
+    return `${items.length === 1 ? "is" : "are"} ${isUnchecked ? "no longer checked" : "better"}`;
+  },
 };
 
 /** As in `3 CRITICAL, 11 OK`, highest severity first. */
@@ -239,13 +239,8 @@ interface State {
 }
 
 function stateOf(condition: Condition, { goesDown = false, isInverted = false }: MessageItem): State {
-  if (condition !== "critical") {
-    return {
-      isQuality: condition !== "warning",
-      rest: condition === "warning" ? "a warning" : condition,
-      isUnwanted: false,
-    };
-  }
+  if (condition === "warning") return { isQuality: false, rest: "a warning", isUnwanted: false };
+  if (condition !== "critical") return { isQuality: true, rest: condition, isUnwanted: false };
   const [down, up] = goesDown ? ["down", "up"] : [condition, "passing"];
   return { isQuality: true, rest: isInverted ? up : down, isUnwanted: isInverted };
 }

@@ -30,10 +30,7 @@ import { timeText } from "../shared/local_time.ts";
  * The length that is read of a text for an email: more than is shown, since escape sequences and the like are
  * dropped; and slightly more, which shows that the detail was longer.
  */
-const BODY_TEXT_MAX: TextMax = {
-  output: 16 * OUTPUT_LENGTH_MAX,
-  detail: 16 * LINES_LENGTH_MAX + 2,
-};
+const BODY_TEXT_MAX: TextMax = { output: 16 * OUTPUT_LENGTH_MAX, detail: 16 * LINES_LENGTH_MAX + 2 };
 
 export const emailKind: ChannelKindEntry<"email"> = {
   deliver: deliverEmail,
@@ -108,11 +105,8 @@ function mailText(message: Message): string {
   const parts: string[] = [];
   if (isTest) parts.push("This is a test notification. Nothing is wrong.\n");
   if (items.length > 1) {
-    parts.push(
-      `${
-        countConditions(items.map(({ notification }) => notification))
-      } in ${items.length} notifications, highest severity first.\n`,
-    );
+    const counts = countConditions(items.map(({ notification }) => notification));
+    parts.push(`${counts} in ${items.length} notifications, highest severity first.\n`);
   }
   if (items.length > ITEMS_IN_FULL_MAX) return [...parts, items.map(notificationBrief).join("\n")].join("\n");
   return [...parts, items.map(notificationBody).join(`\n${RULE}\n\n`)].join("\n");

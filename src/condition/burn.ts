@@ -148,13 +148,10 @@ export function describeBurn(
   const times = downMs / errorBudgetMs(objective, longMs);
   const usedMs = burn.days.reduce((sum, one) => sum + one.downMs, 0);
   const leftMs = errorBudgetMs(objective, objective.windowMs) - usedMs;
-  const budget = `the error budget of ${objective.percent}% in ${
-    describeDuration(objective.windowMs)
-  } is used up`;
-  const until = leftMs <= 0 ? budget : `${describeDuration(leftMs * longMs / downMs)} until ${budget}`;
-  return `${times.toFixed(1)} times too fast (down ${describeDuration(downMs)} of ${
-    describeDuration(longMs)
-  }): ${until}`;
+  const budget = `the error budget of ${objective.percent}% in ${describeDuration(objective.windowMs)}`;
+  const until = leftMs <= 0 ? "" : `${describeDuration(leftMs * longMs / downMs)} until `;
+  const down = `down ${describeDuration(downMs)} of ${describeDuration(longMs)}`;
+  return `${times.toFixed(1)} times too fast (${down}): ${until}${budget} is used up`;
 }
 
 /** Describes that a check uses up its error budget too fast; empty: it does not. */

@@ -2,6 +2,7 @@
  * Confirms a check's condition by its results, and derives from it the due notification, the suppression of dependents,
  * and the interval.
  */
+import type { CheckSettings } from "../domain/check.ts";
 import {
   type Condition,
   type ConditionCounts,
@@ -147,15 +148,6 @@ export interface Counters {
   readonly atMost: ConditionCounts;
 }
 
-interface ConfirmationThresholds {
-  /** To raise it; 1 or more. */
-  readonly threshold: number;
-  /** To lower it; 1 or more. */
-  readonly recoveryThreshold: number;
-  /** Among how many results those that raise it are; absent: in a row. */
-  readonly within?: number;
-}
-
 export interface ConfirmedChange {
   readonly from: ShownCondition;
   /** The confirmed condition from now on; never the same. */
@@ -167,9 +159,10 @@ export const NO_RESULTS: Counters = {
   atMost: { ok: 0, unknown: 0, warning: 0, critical: 0 },
 };
 
-export function count(counters: Counters, observed: Condition): Counters {
+/** Adds so many results that are the same. */
+export function count(counters: Counters, observed: Condition, results = 1): Counters {
   const level = severity(observed);
-  const next = (seen: number): number => Math.min(seen + 1, COUNT_MAX);
+  const next = (seen: number): number => Math.min(seen + results, COUNT_MAX);
   return {
     atLeast: eachCondition((one) => severity(one) <= level ? next(counters.atLeast[one]) : 0),
     atMost: eachCondition((one) => severity(one) >= level ? next(counters.atMost[one]) : 0),
@@ -196,10 +189,12 @@ export function occurrences(counters: Counters, condition: Condition): number {
 export function confirm(
   counters: Counters,
   confirmed: Condition | null,
-  thresholds: ConfirmationThresholds,
+  { threshold, recoveryThreshold, within = threshold }: Pick<
+    CheckSettings,
+    "threshold" | "recoveryThreshold" | "within"
+  >,
   recent = "",
 ): ConfirmedChange | null {
-  const { threshold, recoveryThreshold, within = threshold } = thresholds;
   if (confirmed === null && counters.atMost.ok > 0) return { from: "pending", to: "ok" };
   const from = severity(confirmed ?? "ok");
   const window = within > threshold ? recent.slice(-within) : null;

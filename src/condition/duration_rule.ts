@@ -10,6 +10,7 @@ import type { Check } from "../domain/check.ts";
 import { exactDuration } from "../domain/duration.ts";
 import type { CheckRecord, DurationHistory, MetricHistory, UsualDurations } from "../domain/store.ts";
 import { durationText, HOUR_MS } from "../shared/time_units.ts";
+import { defined } from "../shared/json_values.ts";
 import { addValue, valuePercentiles } from "../shared/histograms.ts";
 
 /** Of a measured value, they are in its unit instead of milliseconds. */
@@ -208,12 +209,9 @@ export function judgeDurations(
         return { isExceeded: false, text: `${name}: not known, ${count}, ${runsMin} required` };
       }
       const isExceeded = 100 * slow > slowPercent * runs;
-      return {
-        isExceeded,
-        text: `${isExceeded ? name : within}: ${slow} of ${runs} ${several} in ${over} ${
-          isLower ? "were lower" : beyond
-        }`,
-      };
+      const were = isLower ? "were lower" : beyond;
+      const text = `${isExceeded ? name : within}: ${slow} of ${runs} ${several} in ${over} ${were}`;
+      return { isExceeded, text };
     },
   );
 }
@@ -247,14 +245,8 @@ export function countedOf(metric: string): Counted {
 export function asDurationLimits(
   { p50Above, p95Above, p99Above, moreThanUsual, lessThanUsual, overMs }: MetricLimits[string],
 ): DurationLimits {
-  return {
-    overMs,
-    ...p50Above !== undefined && { p50AboveMs: p50Above },
-    ...p95Above !== undefined && { p95AboveMs: p95Above },
-    ...p99Above !== undefined && { p99AboveMs: p99Above },
-    ...moreThanUsual !== undefined && { slowerThanUsual: moreThanUsual },
-    ...lessThanUsual !== undefined && { lessThanUsual },
-  };
+  const limits = { p50AboveMs: p50Above, p95AboveMs: p95Above, p99AboveMs: p99Above };
+  return { overMs, ...defined({ ...limits, slowerThanUsual: moreThanUsual, lessThanUsual }) };
 }
 
 /** Adds the values of an `ok` run to those with limits. */
@@ -451,11 +443,7 @@ function middleOf(values: readonly number[]): readonly [lower: number, upper: nu
 }
 
 /** Returns what is usual at this hour of the week, `null` if it is not known, and on how many weeks that rests. */
-function usualAt(
-  history: DurationHistory | null,
-  nowMs: number,
-  { width, unpack }: Scale,
-): { readonly usual: number | null; readonly weeks: number } {
+function usualAt(history: DurationHistory | null, nowMs: number, { width, unpack }: Scale) {
   const hour = Math.floor(nowMs / HOUR_MS);
   const known = Array.from({ length: WEEKS_MAX }, (_, week) => {
     const before = hour - (week + 1) * WEEK_HOURS;

@@ -10,7 +10,6 @@ import type { Awaited, CheckSettings } from "../domain/check.ts";
 import {
   type Condition,
   type ConditionState,
-  eachCondition,
   type NotificationEvent,
   severity,
   type ShownCondition,
@@ -164,12 +163,7 @@ function awaiting(
 ): ConditionState {
   const known = withoutOk(state);
   if (awaits === "checks") return { ...known, observed: condition, observedAtMs: nowMs };
-  return {
-    ...known,
-    ...hasProblem(known) ? {} : nothingCounted(known),
-    observed: null,
-    observedAtMs: nowMs,
-  };
+  return { ...known, ...hasProblem(known) ? {} : nothingCounted(known), observed: null, observedAtMs: nowMs };
 }
 
 /**
@@ -322,15 +316,8 @@ export function isSteady({ within = 0 }: Pick<ConditionPolicy, "within">, state:
 
 /** Returns the state after so many more results that are the last one again, the last of them at a time. */
 export function afterRepeated(state: ConditionState, results: number, observedAtMs: number): ConditionState {
-  const { atLeast, atMost, observed, sinceLowered } = state;
+  const { observed } = state;
   if (observed === null) throw new Error("Only a result can come again");
-  const level = severity(observed);
-  const add = (count: number): number => Math.min(count + results, COUNT_MAX);
-  return {
-    ...state,
-    atLeast: eachCondition((one) => severity(one) <= level ? add(atLeast[one]) : 0),
-    atMost: eachCondition((one) => severity(one) >= level ? add(atMost[one]) : 0),
-    sinceLowered: add(sinceLowered),
-    observedAtMs,
-  };
+  const sinceLowered = Math.min(state.sinceLowered + results, COUNT_MAX);
+  return { ...state, ...count(state, observed, results), sinceLowered, observedAtMs };
 }

@@ -21,7 +21,7 @@ import type { ChannelGroup, CommonCauses, QueueContext, Round } from "./queue_st
 import { severity } from "../domain/condition.ts";
 import { hashId } from "../shared/hash.ts";
 import type { Message, MessageItem } from "../domain/delivery.ts";
-import { type DeliveryMarkers, markerKey } from "./outbox_changes.ts";
+import { type DeliveryMarkers, markerKey, messageKey } from "./outbox_changes.ts";
 import { lazily } from "../shared/lazily.ts";
 import { awaitedUntilMs, CAUSE_WAIT_MS, type CausesOptions, findCauses, type FoundCause } from "./causes.ts";
 
@@ -295,20 +295,12 @@ export function decidingChecks(
 
 /** Returns a function that returns the checks whose problem was in the same message, because of its cause. */
 function siblingsIn(markers: DeliveryMarkers): (queued: QueuedNotification) => readonly string[] {
-  const siblings = lazily(() =>
-    Map.groupBy(markers.values(), ({ channelKey, messageId }) => messageKey({ channelKey, messageId }))
-  );
+  const siblings = lazily(() => Map.groupBy(markers.values(), messageKey));
   return ({ channelKey, notification: { check } }) => {
     const messageId = markers.get(markerKey(check, channelKey))?.messageId;
     if (messageId?.endsWith(CAUSE_SUFFIX) !== true) return [];
     return siblings().get(messageKey({ channelKey, messageId }))?.map((marker) => marker.check) ?? [];
   };
-}
-
-function messageKey(
-  { channelKey, messageId }: { readonly channelKey: string; readonly messageId: string },
-): string {
-  return `${channelKey} ${messageId}`;
 }
 
 /**

@@ -419,9 +419,7 @@ function sinceOf(checks: readonly Failing[]): number {
 }
 
 /** An attribute of another version may have a kind that this one lacks: it is the widest, and whole. */
-function partsOf(
-  attribute: string,
-): { readonly kind: Kind | null; readonly value: string; readonly rank: number } {
+function partsOf(attribute: string) {
   const rank = KIND_NAMES.findIndex((name) => attribute.startsWith(`${name} `));
   const name = KIND_NAMES[rank];
   if (name === undefined) return { kind: null, value: attribute, rank: KIND_NAMES.length };

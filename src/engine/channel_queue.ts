@@ -110,20 +110,10 @@ const TRANSITIONS: {
 
 /** Adds notifications, in order. Moved ones may be older than those in the queue. */
 function added(queue: ChannelQueue, event: EventOf<"added">, context: QueueContext): QueueTransition {
-  const { nowMs } = context;
-  const notifications = [
-    ...queue.notifications,
-    ...event.notifications.map((queued) => restore(queued, context)),
-  ];
-  const isInOrder = notifications.every(({ sequence }, index) =>
-    index === 0 || sequence > (notifications[index - 1]?.sequence ?? 0)
-  );
-  const next = {
-    ...queue,
-    notifications: isInOrder ? notifications : notifications.toSorted(bySequence),
-    trouble: queue.trouble ?? troubleOf(event.notifications),
-  };
-  return { queue: mergeSoon(next, nowMs), effects: [] };
+  const restored = event.notifications.map((queued) => restore(queued, context));
+  const notifications = [...queue.notifications, ...restored].sort(bySequence);
+  const trouble = queue.trouble ?? troubleOf(event.notifications);
+  return { queue: mergeSoon({ ...queue, notifications, trouble }, context.nowMs), effects: [] };
 }
 
 /** A new one may be due before the others. */
@@ -204,10 +194,7 @@ function setBack(queue: ChannelQueue, { byMs }: EventOf<"clock_set_back">): Queu
   return {
     queue: {
       ...queue,
-      notifications: notifications.map((queued) => ({
-        ...queued,
-        nextAttemptAtMs: queued.nextAttemptAtMs - byMs,
-      })),
+      notifications: notifications.map((one) => ({ ...one, nextAttemptAtMs: one.nextAttemptAtMs - byMs })),
       status: {
         ...status,
         ..."untilMs" in status && { untilMs: status.untilMs - byMs },

@@ -24,6 +24,7 @@ import { actionPhase, describeActions, withAction } from "../condition/action.ts
 import type { ActionRun, Condition, ConditionState, Suppression } from "../domain/condition.ts";
 import type { TextMax } from "../domain/delivery.ts";
 import { observedGapMs } from "../domain/schedule.ts";
+import { defined } from "../shared/json_values.ts";
 import { firstItems, quote } from "../shared/text.ts";
 import { HOUR_MS } from "../shared/time_units.ts";
 import {
@@ -310,12 +311,7 @@ export function keptResult(result: Result, lateMs: number | null): KeptResult {
   return {
     ...{ condition, output, detail, performanceData, startedAtMs, durationMs, lateMs },
     metrics: finite(metrics),
-    ...locations !== undefined && { locations },
-    ...definition !== undefined && { definition },
-    ...memory !== undefined && { memory },
-    ...report !== undefined && { report },
-    ...isLate === true && { isLate },
-    ...attributes !== undefined && { attributes },
+    ...defined({ locations, definition, memory, report, isLate: isLate || undefined, attributes }),
   };
 }
 
@@ -335,7 +331,8 @@ function recordAfter(
   return {
     name: before.name,
     condition: state,
-    last: keptResult({ ...lastingOf(last), ...result }, lateMs),
+    // A result without its own goes on from these.
+    last: keptResult({ ...defined({ memory: last?.memory, report: last?.report }), ...result }, lateMs),
     failing: !isFailing && hasProblem(state)
       ? before.failing ?? (last && { output: last.output, detail: last.detail })
       : null,
@@ -353,23 +350,11 @@ function recordAfter(
   };
 }
 
-/** What a result without its own goes on from. */
-function lastingOf(last: KeptResult | null): Pick<KeptResult, "memory" | "report"> {
-  return {
-    ...last?.memory !== undefined && { memory: last.memory },
-    ...last?.report !== undefined && { report: last.report },
-  };
-}
-
 /** What the limits of a check are decided by. */
 type LimitHistories = Pick<CheckRecord, "durationHistory" | "metricHistory">;
 
 /** Returns a result as it counts, by `duration` and `metrics` of its check, and the histories of these after it. */
-function withLimits(
-  before: CheckRecord,
-  result: Result,
-  nowMs: number,
-): LimitHistories & { readonly result: Result } {
+function withLimits(before: CheckRecord, result: Result, nowMs: number) {
   const { check: { duration, metrics }, condition, output, durationMs } = result;
   if (duration === undefined && metrics === undefined) return { result, ...NO_LIMITS };
   const known = isEdited(result.check, before) ? NO_LIMITS : before;

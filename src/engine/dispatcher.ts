@@ -100,10 +100,7 @@ export class Dispatcher {
   #unassignedTimer: (() => void) | null = null;
   readonly #stop = new AbortController();
 
-  constructor(
-    { notifications, markers, counts }: KeptOutbox,
-    options: DispatcherOptions,
-  ) {
+  constructor({ notifications, markers, counts }: KeptOutbox, options: DispatcherOptions) {
     this.#options = options;
     this.#time = createScheduleTime(options.clock);
     for (const marker of markers) this.#markers.set(markerKey(marker.check, marker.channelKey), marker);

@@ -115,10 +115,7 @@ export class Engine {
     if (last === null || this.#newSuspects(before, record).length === 0) return [];
     const options = causesIn(this.#options.repository, this.#running, nowMs);
     if (last.attributes?.suspected.length !== 0) return othersToRun(record.name, options);
-    return failingToRun(before.last?.attributes, {
-      knownAtMs: last.startedAtMs + last.durationMs,
-      options,
-    });
+    return failingToRun(before.last?.attributes, { knownAtMs: last.startedAtMs + last.durationMs, options });
   }
 
   /**
@@ -210,9 +207,7 @@ export const WITHOUT_CHANNELS = {
 } as const satisfies Partial<Situation>;
 
 /** Returns how many checks depend on one, also by way of others. One that has alternatives does not count. */
-function countDependents(
-  checks: Iterable<Pick<Check, "name" | "dependsOn">>,
-): (name: string) => number {
+function countDependents(checks: Iterable<Pick<Check, "name" | "dependsOn">>): (name: string) => number {
   const children = new Map<string, string[]>();
   for (const { name, dependsOn } of checks) {
     for (const parent of dependsOn) {

@@ -19,6 +19,13 @@ export function markerKey(check: string, channelKey: string): string {
   return `${channelKey} ${check}`;
 }
 
+/** Two channels that get the same notifications have messages of the same id. */
+export function messageKey(
+  { channelKey, messageId }: Pick<QueuedNotification, "channelKey" | "messageId">,
+): string {
+  return `${channelKey} ${messageId}`;
+}
+
 /** Returns the changes of a delivered message: a recovery clears the marker, anything else sets it. */
 export function markersAfter(
   delivered: readonly QueuedNotification[],
@@ -32,13 +39,9 @@ export function markersAfter(
     if (isStandalone(event) || event === "burning") continue;
     const key = markerKey(check, channelKey);
     const known = now.has(key) ? now.get(key) : markers.get(key);
+    const marker = { check, channelKey, messageId: known?.messageId || messageId, condition, certain: true };
     if (event === "recovery") cleared.push({ check, channelKey });
-    now.set(
-      key,
-      event === "recovery"
-        ? null
-        : { check, channelKey, messageId: known?.messageId || messageId, condition, certain: true },
-    );
+    now.set(key, event === "recovery" ? null : marker);
   }
   return { markers: [...now.values()].filter((marker) => marker !== null), cleared };
 }

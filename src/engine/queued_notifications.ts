@@ -58,13 +58,11 @@ interface QueueOptions {
  * condition. So a recovery goes only where its problem went. A reminder is due where nothing is pending. The same
  * channel twice counts once.
  */
-export function queueFor(
-  notification: Notification,
-  { channels, nameOf, textMaxOf, sequence, nowMs, ...options }: QueueOptions,
-): readonly QueuedNotification[] {
+export function queueFor(notification: Notification, options: QueueOptions): readonly QueuedNotification[] {
+  const { channels, nameOf, textMaxOf, sequence, nowMs } = options;
   const unique = new Map(channels.map((channel) => [channel.key, channel]));
   return [...unique.values()].flatMap((channel) => {
-    const due = notificationFor(notification, channel, { ...options, nowMs });
+    const due = notificationFor(notification, channel, options);
     return due === null ? [] : [{ channel, due }];
   }).map(({ channel, due }, index) =>
     newQueued(shortNotification(due, textMaxOf(channel)), {
@@ -86,10 +84,7 @@ export function queueFor(
 function notificationFor(
   notification: Notification,
   channel: Channel,
-  { before, lastNotifiedOf, isLeftOut, nowMs }: Pick<
-    QueueOptions,
-    "before" | "lastNotifiedOf" | "isLeftOut" | "nowMs"
-  >,
+  { before, lastNotifiedOf, isLeftOut, nowMs }: QueueOptions,
 ): Notification | null {
   if (notification.event === "burning") {
     // A problem that lasts may be for others, and later: this one does not.

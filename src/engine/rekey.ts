@@ -12,7 +12,7 @@ import {
   PLAIN_NOTIFICATION,
   type QueuedNotification,
 } from "../domain/outbox.ts";
-import { markerKey } from "./outbox_changes.ts";
+import { markerKey, messageKey } from "./outbox_changes.ts";
 import { type LastNotified, newQueued } from "./queued_notifications.ts";
 
 /** A check, or the summary under its name, with its channels. */
@@ -68,9 +68,9 @@ export function rekeyQueued(
 ): readonly { readonly old: QueuedNotification; readonly moved: QueuedNotification }[] {
   const targetOf = ({ notification, channelKey }: QueuedNotification): NewChannel | undefined =>
     rekeyed.get(markerKey(notification.check, channelKey));
-  const messages = Map.groupBy(queued, messageOfChannel);
+  const messages = Map.groupBy(queued, messageKey);
   const staysWhole = (one: QueuedNotification, { channelKey }: NewChannel): boolean => {
-    const message = messages.get(messageOfChannel(one)) ?? [];
+    const message = messages.get(messageKey(one)) ?? [];
     const checks = new Set(message.map(({ notification }) => notification.check));
     return message.every((part) => targetOf(part)?.channelKey === channelKey) &&
       (checks.size === 1 || batches(channelKey));
@@ -84,11 +84,6 @@ export function rekeyQueued(
     const moved = newQueued(notification, { ...target, sequence, nowMs });
     return [{ old, moved: { ...moved, missedProblem, summarized, messageId } }];
   });
-}
-
-/** Two channels that get the same notifications have messages of the same id. */
-function messageOfChannel({ messageId, channelKey }: QueuedNotification): string {
-  return `${channelKey} ${messageId}`;
 }
 
 /**

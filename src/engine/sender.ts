@@ -337,10 +337,8 @@ export class Sender {
     const { system: { clock, randomId, hostName } } = this.options;
     if (!isAboutChannel(event)) return;
     const channelKey = event.notifications[0]?.channelKey ?? "";
-    const [channel, fallback] = [
-      this.channels.targetOf(channelKey)?.channel,
-      this.channels.fallbackOf(channelKey),
-    ];
+    const channel = this.channels.targetOf(channelKey)?.channel;
+    const fallback = this.channels.fallbackOf(channelKey);
     if (channel === undefined || fallback === null) return;
     const channelName = this.nameOf(channel);
     const notified = this.lastNotice(noticeName(channelName), fallback);

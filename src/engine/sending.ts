@@ -18,6 +18,7 @@ import {
   backoffMs,
   type ChannelQueue,
   countedUse,
+  type DeliveryEvent,
   EMPTY_QUEUE,
   type EventOf,
   type Failure,
@@ -154,9 +155,7 @@ export function onDelivered(
   };
   const effects: readonly QueueEffect[] = [
     { kind: "persist", change },
-    ...delivered.length > 0
-      ? [{ kind: "emit", event: { event: "delivered", notifications: delivered, note, isBack } }] as const
-      : [],
+    ...emit({ event: "delivered", notifications: delivered, note, isBack }),
   ];
   const nextRound = { ...round, accepted: round.accepted + 1, failures: 0 };
   return after(
@@ -313,12 +312,7 @@ function noteFailure(
     }, nowMs),
     effects: [
       { kind: "persist", change: { changed, removed: [], markers: [], cleared: [], counted, logged } },
-      ...isNews && changed.length > 0
-        ? [{
-          kind: "emit",
-          event: { event: "failed", notifications: changed, reason, isRejected: !retryable },
-        }] as const
-        : [],
+      ...isNews ? emit({ event: "failed", notifications: changed, reason, isRejected: !retryable }) : [],
       ...dropOf(obsolete, reason),
     ],
   };
@@ -373,6 +367,10 @@ export function rest(queue: ChannelQueue, { nowMs, batchingMs, group }: QueueCon
 
 function hasNotFailed({ firstFailedAtMs }: QueuedNotification): boolean {
   return firstFailedAtMs === null;
+}
+
+function emit(event: DeliveryEvent): readonly QueueEffect[] {
+  return event.notifications.length === 0 ? [] : [{ kind: "emit", event }];
 }
 
 function dropOf(notifications: readonly QueuedNotification[], reason: string): readonly QueueEffect[] {

@@ -99,10 +99,7 @@ function timesOf(
   { nowMs, observedAtMs = lastMs ?? nowMs }: Pick<SuppressionOptions, "nowMs" | "observedAtMs">,
 ): DependentTimes {
   const isAhead = beganAtMs !== null && beganAtMs > nowMs;
-  return {
-    problemBeganAtMs: isAhead ? Math.min(lastMs ?? nowMs, nowMs) : beganAtMs ?? nowMs,
-    observedAtMs,
-  };
+  return { problemBeganAtMs: isAhead ? Math.min(lastMs ?? nowMs, nowMs) : beganAtMs ?? nowMs, observedAtMs };
 }
 
 /** The longest time that something lasts which ends with a problem: a year. */

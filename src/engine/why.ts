@@ -252,7 +252,7 @@ function actionIn({ check, record: { condition } }: Decision): readonly Removal[
   }];
 }
 
-function filtersOf({ channel, record, nowMs }: Decision): readonly Removal[] {
+function* filtersOf({ channel, record, nowMs }: Decision): Generator<Removal> {
   const { conditions, afterMs, hours, outsideHours, events } = channel;
   const lacking = (cause: Cause, name: "conditions" | "afterMs" | "hours" | "events"): Removal => ({
     cause,
@@ -261,18 +261,16 @@ function filtersOf({ channel, record, nowMs }: Decision): readonly Removal[] {
       return { ...given, channel: rest as Channel };
     },
   });
-  const begins = (hours ?? []).flatMap((window) => nextWindow(window, nowMs)?.fromMs ?? []);
-  return [
-    ...afterMs === undefined
-      ? []
-      : [lacking({ kind: "after", dueAtMs: dueAtMs(channel, record.condition, nowMs) }, "afterMs")],
-    ...hours === undefined || !isOutsideHours(channel, nowMs) && outsideHours !== "never" ? [] : [lacking({
-      kind: "hours",
-      fromMs: begins.length === 0 ? null : Math.min(...begins),
-      isLater: outsideHours !== "never",
-    }, "hours")],
-    // Without it, a delay would begin earlier.
-    ...conditions === undefined ? [] : [lacking({ kind: "conditions", conditions }, "conditions")],
-    ...events === undefined ? [] : [lacking({ kind: "events", events }, "events")],
-  ];
+  if (afterMs !== undefined) {
+    yield lacking({ kind: "after", dueAtMs: dueAtMs(channel, record.condition, nowMs) }, "afterMs");
+  }
+  const isLater = outsideHours !== "never";
+  if (hours !== undefined && (isOutsideHours(channel, nowMs) || !isLater)) {
+    const begins = hours.flatMap((window) => nextWindow(window, nowMs)?.fromMs ?? []);
+    const fromMs = begins.length === 0 ? null : Math.min(...begins);
+    yield lacking({ kind: "hours", fromMs, isLater }, "hours");
+  }
+  // Without it, a delay would begin earlier.
+  if (conditions !== undefined) yield lacking({ kind: "conditions", conditions }, "conditions");
+  if (events !== undefined) yield lacking({ kind: "events", events }, "events");
 }

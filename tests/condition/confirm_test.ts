@@ -28,5 +28,5 @@ Deno.test("count() stops at its maximum and still works", () => {
 });
 
 function countAll(trace: readonly Condition[]): Counters {
-  return trace.reduce(count, NO_RESULTS);
+  return trace.reduce((before, one) => count(before, one), NO_RESULTS);
 }
