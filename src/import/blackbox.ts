@@ -187,11 +187,19 @@ function probeOf(module: Foreign, probe: Probe): written.CheckByKind | string {
   const settings = module.object(prober);
   const check = make(settings, probe);
   if (typeof check === "string") return check;
-  for (const key of settings.unread) {
-    if (!IGNORED.includes(key)) probe.item.leaveOut(`${prober}.${key}`, LEFT_OUT[key] ?? "no counterpart");
+  const { limits: { duration, isWarning }, item } = probe;
+  if (Object.keys(duration).length > 0 && !LIMITED.includes(check.kind)) {
+    item.leaveOut("duration", "this kind of check has no limit of the duration but timeout");
   }
-  return check;
+  if (check.kind === "ping" && isWarning) item.leaveOut("severity", "a ping that fails is critical");
+  for (const key of settings.unread) {
+    if (!IGNORED.includes(key)) item.leaveOut(`${prober}.${key}`, LEFT_OUT[key] ?? "no counterpart");
+  }
+  if (check.kind === "ping" || !isWarning) return check;
+  return { ...check, parameters: { ...check.parameters, as_warning: true } } as written.CheckByKind;
 }
+
+const LIMITED: readonly string[] = ["http_request", "ping"];
 
 const PROBERS: Readonly<
   Record<string, (settings: Foreign, probe: Probe) => written.CheckByKind | string>
@@ -246,7 +254,6 @@ function httpProbe(settings: Foreign, { target, limits, item }: Probe): written.
         ...(tls !== undefined && /^https:/i.test(url) && { tls }),
       },
       response: expectationOf(settings, { item, limits, isTls: /^https:/i.test(url) }),
-      as_warning: limits.isWarning,
     },
   };
 }
@@ -302,22 +309,14 @@ function tcpProbe(settings: Foreign, { target, limits, item }: Probe): written.C
   if (isVerified && Object.keys(limits.expiry).length > 0) {
     item.leaveOut("expiry", "write a tls_certificate check");
   }
-  leaveDuration(limits, item);
   return {
     kind: "tcp_connect",
     parameters: {
       ...{ ...place, tls: isTls || undefined },
       ...(isVerified && { verify: tls?.verify, ca_file: tls?.ca_file }),
       ...(steps.length > 0 && { steps }),
-      as_warning: limits.isWarning,
     },
   };
-}
-
-function leaveDuration({ duration }: ProbeLimits, item: SourceItem): void {
-  if (Object.keys(duration).length > 0) {
-    item.leaveOut("duration", "this kind of check has no limit of the duration but timeout");
-  }
 }
 
 /** In a module a part first expects, then sends; a step first sends, then expects. */
@@ -346,51 +345,34 @@ function stepsOf(parts: readonly Foreign[], item: SourceItem): readonly written.
   return steps;
 }
 
-function grpcProbe(settings: Foreign, { target, limits, item }: Probe): written.CheckByKind | string {
+function grpcProbe(settings: Foreign, { target, item }: Probe): written.CheckByKind | string {
   const place = parseServer(target);
   if (place === null) return "the target has no port";
-  leaveDuration(limits, item);
   const tls = tlsOf(settings, item, "grpc");
-  return {
-    kind: "grpc_health",
-    parameters: {
-      ...{ ...place, service: settings.text("service") },
-      ...(settings.boolean("tls") === true && { tls: true, verify: tls?.verify, ca_file: tls?.ca_file }),
-      as_warning: limits.isWarning,
-    },
-  };
+  const secured = settings.boolean("tls") ? { tls: true, verify: tls?.verify, ca_file: tls?.ca_file } : {};
+  return { kind: "grpc_health", parameters: { ...place, service: settings.text("service"), ...secured } };
 }
 
-function websocketProbe(settings: Foreign, { target, limits, item }: Probe): written.CheckByKind {
-  leaveDuration(limits, item);
+function websocketProbe(settings: Foreign, { target, item }: Probe): written.CheckByKind {
   const url = /^wss?:\/\//i.test(target) ? target : `ws://${target}`;
   const listed = settings.object("headers").entries;
   const headers = Object.fromEntries(listed.map(([name, value]) => [name, asTexts(value).join(", ")]));
-  return {
-    kind: "websocket",
-    parameters: {
-      ...{ url: item.url(url), headers: item.headers(headers) },
-      as_warning: limits.isWarning,
-    },
-  };
+  return { kind: "websocket", parameters: { url: item.url(url), headers: item.headers(headers) } };
 }
 
-function dnsProbe(settings: Foreign, { target, limits, item }: Probe): written.CheckByKind | string {
+function dnsProbe(settings: Foreign, { target, item }: Probe): written.CheckByKind | string {
   const name = settings.text("query_name");
   if (name === undefined) return "dns.query_name is missing";
   const server = dnsServerIn(target);
   if (server === undefined) return "server must be an IP address: write a dns_lookup check";
-  leaveDuration(limits, item);
   const type = settings.text("query_type")?.toUpperCase() ?? "ANY";
   const codes = settings.texts("valid_rcodes");
   if (codes.some((code) => code !== "NOERROR")) item.leaveOut("dns.valid_rcodes", "only NOERROR is ok");
-  return dnsLookup(name, { type: type === "ANY" ? "A" : type, server, as_warning: limits.isWarning });
+  return dnsLookup(name, { type: type === "ANY" ? "A" : type, server });
 }
 
-function pingProbe(_: Foreign, { target, limits, item }: Probe): written.CheckByKind {
-  const { duration, isWarning } = limits;
-  if (isWarning) item.leaveOut("severity", "a ping that fails is critical");
-  const above = Object.entries(duration).map(([level, limit]) => [`${level}_above`, limit]);
+function pingProbe(_: Foreign, { target, limits }: Probe): written.CheckByKind {
+  const above = Object.entries(limits.duration).map(([level, limit]) => [`${level}_above`, limit]);
   const round_trip = above.length > 0 ? Object.fromEntries(above) : undefined;
   return { kind: "ping", parameters: { host: parseHostAndPort(target)?.host ?? target, round_trip } };
 }

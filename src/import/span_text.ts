@@ -78,16 +78,15 @@ export function dnsServerIn(text: string, usualPort?: number): string | undefine
 /** A lookup of a name, with or without the dot at its end. The validation of the draft removes one of another type. */
 export function dnsLookup(
   name: string,
-  { type = "A", server, contains = [], as_warning }: {
+  { type = "A", server, contains = [] }: {
     readonly type?: string | undefined;
     readonly server: string | undefined;
     readonly contains?: readonly string[];
-    readonly as_warning?: true | undefined;
   },
 ): written.CheckByKind {
   const found = contains.length > 0 ? contains : undefined;
   const what = { name: name.replace(/\.$/, ""), type: asWord<"A">(type.toUpperCase()), server };
-  return { kind: "dns_lookup", parameters: { ...what, contains: found, as_warning } };
+  return { kind: "dns_lookup", parameters: { ...what, contains: found } };
 }
 
 /** Escapes a text for a regular expression (RE2). */
@@ -166,6 +165,5 @@ export const MINUTES_OF_DAY = 24 * 60;
 
 /** Writes a minute as `hh:mm`; one of the next day counts from its midnight. */
 export function timeOfDay(minute: number): string {
-  const inDay = minute % MINUTES_OF_DAY;
-  return `${String(Math.floor(inDay / 60)).padStart(2, "0")}:${String(inDay % 60).padStart(2, "0")}`;
+  return new Date(minute * 60_000).toISOString().slice(11, 16);
 }
