@@ -20,7 +20,8 @@ interface ReadyMadeChannel<Kind extends ReadyMadeKind> {
   readonly hosts?: readonly string[];
   /** The key whose value is the last path segment of a URL. @default none */
   readonly pathKey?: string & keyof ChannelObjectParameters[Kind];
-  webhookOf(parameters: ChannelObjectParameters[Kind] & { readonly url: string }): WebhookParameters;
+  /** The webhook; its target is the URL of the channel unless it has another one. */
+  webhookOf(parameters: ChannelObjectParameters[Kind] & { readonly url: string }): Partial<WebhookParameters>;
 }
 
 const TITLE = "{{headline | truncate: 200}}";
@@ -81,14 +82,10 @@ function incidentKey(lengthMax: number): JsonTemplate {
 export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Kind> } = {
   slack: {
     hosts: ["hooks.slack.com"],
-    webhookOf: ({ url }) => ({
-      target: url,
-      body: { text: withLines("{{summary | html}}", " | html"), unfurl_links: false },
-    }),
+    webhookOf: () => ({ body: { text: withLines("{{summary | html}}", " | html"), unfurl_links: false } }),
   },
   teams: {
-    webhookOf: ({ url }) => ({
-      target: url,
+    webhookOf: () => ({
       body: {
         type: "message",
         attachments: [{
@@ -100,11 +97,7 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
             body: [{ type: "RichTextBlock", inlines: [{ type: "TextRun", text: "{{summary}}" }] }],
             actions: ifHas("url", [
               { type: "Action.OpenUrl", title: "Open", url: PAGE },
-              ifHas("acknowledge_url", {
-                type: "Action.OpenUrl",
-                title: ACKNOWLEDGE,
-                url: ACKNOWLEDGE_URL,
-              }),
+              ifHas("acknowledge_url", { type: "Action.OpenUrl", title: ACKNOWLEDGE, url: ACKNOWLEDGE_URL }),
             ]),
           },
         }],
@@ -113,8 +106,7 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
   },
   discord: {
     hosts: ["discord.com", "discordapp.com"],
-    webhookOf: ({ url }) => ({
-      target: url,
+    webhookOf: () => ({
       body: {
         content: withLines("{{summary | no_mentions | truncate: 900}}", "", DISCORD_LINES),
         allowed_mentions: { parse: [] },
@@ -243,10 +235,7 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
     }),
   },
   mattermost: {
-    webhookOf: ({ url }) => ({
-      target: url,
-      body: { text: withLines("{{summary | no_mentions}}", " | no_mentions") },
-    }),
+    webhookOf: () => ({ body: { text: withLines("{{summary | no_mentions}}", " | no_mentions") } }),
   },
 };
 
@@ -265,11 +254,11 @@ export function expandReadyMade(config: JsonObject, reader: SchemaReader): JsonO
       parameters[name] = valueAt(config, [...place, name]) ?? reader.view(schema, undefined).default;
     }
     // The schema has validated the parameters of the kind.
-    const { webhookOf }: { webhookOf(parameters: object): WebhookParameters } =
+    const { webhookOf }: { webhookOf(parameters: object): Partial<WebhookParameters> } =
       READY_MADE[kind as ReadyMadeKind];
     return [
       { path: [...path, "kind"], value: "webhook" },
-      { path: place, value: { ...webhookOf(parameters) } as JsonObject },
+      { path: place, value: { target: parameters["url"], ...webhookOf(parameters) } as JsonObject },
       ...valueAt(config, [...path, "common_causes"]) === undefined
         ? [{ path: [...path, "common_causes"], value: !INCIDENT_KINDS.includes(kind) }]
         : [],
