@@ -15,9 +15,8 @@ export function addEntries(
   const root = parseRoot(text);
   const object = findNodeAtLocation(root, [section]);
   const indent = indentOf(text, root);
-  return object === undefined
-    ? insertInto(text, root, { indent, entries: [[section, Object.fromEntries(entries)]] })
-    : insertInto(text, object, { indent, entries });
+  if (object !== undefined) return insertInto(text, object, { indent, entries });
+  return insertInto(text, root, { indent, entries: [[section, Object.fromEntries(entries)]] });
 }
 
 function parseRoot(text: string): Node {
@@ -113,24 +112,20 @@ export function setListIn(
   return `${text.slice(0, list.offset)}[${added}]${text.slice(list.offset + list.length)}`;
 }
 
-function propertiesOf(object: Node): readonly Node[] {
-  return object.children ?? [];
-}
-
 interface Insertion {
   readonly indent: string;
   readonly entries: readonly (readonly [name: string, value: unknown])[];
 }
 
 function indentOf(text: string, root: Node): string {
-  const [first] = propertiesOf(root);
+  const first = root.children?.at(0);
   return first !== undefined && startsLine(text, first.offset) && marginAt(text, first.offset) || "  ";
 }
 
 function insertInto(text: string, object: Node, { indent, entries }: Insertion): string {
   const newline = text.includes("\r\n") ? "\r\n" : "\n";
   const outer = marginAt(text, object.offset);
-  const last = propertiesOf(object).at(-1);
+  const last = object.children?.at(-1);
   const margin = last !== undefined && startsLine(text, last.offset)
     ? marginAt(text, last.offset)
     : outer + indent;

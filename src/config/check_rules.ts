@@ -67,9 +67,9 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
     return { ...file, ...nothing, problems: located(problems), createCronTimes: null, readWindow: null };
   }
   const values = examineValues({ value, written, reader }, file);
-  const found = withoutSecrets
-    ? NO_COMMANDS
-    : await findCommands(values.ofFormats("command"), source.directory, system);
+  const { directory } = source;
+  const ofMachine = withoutSecrets ? () => [] : values.ofFormats;
+  const found = await findCommands(ofMachine("command"), directory, system);
   const crons = values.ofFormats("cron");
   const createCronTimes = crons.length === 0 ? null : (await import("./cron_times.ts")).createCronReader();
   const cronProblems = createCronTimes === null ? [] : findCronProblems(crons, createCronTimes);
@@ -110,13 +110,9 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
       ...includedWarnings,
       ...values.warnings,
       ...windows.warnings,
-      ...withoutSecrets
-        ? []
-        : await warnOfInputFiles(values.ofFormats("input_file"), source.directory, system.files),
+      ...await warnOfInputFiles(ofMachine("input_file"), directory, system.files),
       ...await warnOfPaths(values.ofFormats(...PATH_FORMATS), {
-        directory: source.directory,
-        files: withoutSecrets ? null : system.files,
-        commands: found.commands,
+        ...{ directory, commands: found.commands, files: withoutSecrets ? null : system.files },
       }),
     ]),
     commands: found.commands,
@@ -146,7 +142,8 @@ function examineValues(config: FormattedConfig, { source, isUnresolved }: Config
     problems,
     warnings,
     /** The values of some formats that have rules of their own, in the order of the file. */
-    ofFormats: (...formats: readonly string[]) => kept.filter(({ format }) => formats.includes(format)),
+    ofFormats: (...formats: readonly string[]): readonly FormattedValue[] =>
+      kept.filter(({ format }) => formats.includes(format)),
   };
 }
 
@@ -164,8 +161,6 @@ function isUsableWithout({ isLack = false, path }: Problem): boolean {
   const isKind = path.at(-1) === "kind" && (isOfEntry || path.at(-3) === "notifications");
   return isLack && !isKind && path[0] !== "state";
 }
-
-const NO_COMMANDS: FoundCommands = { commands: new Map(), problems: [] };
 
 async function findStructureProblems(
   value: JsonValue,

@@ -5,8 +5,8 @@ import type { CronTimes, MaintenanceWindow, Schedule } from "../domain/schedule.
 import { hashHex } from "../shared/hash.ts";
 import { channelKey, withoutFilters } from "./channel_uses.ts";
 import { type ConversionOptions, convertValue, resolvedName } from "./quantities.ts";
-import { type ConfigPath, quoteValue } from "./problem.ts";
-import type { CreateCronTimes } from "./schedules.ts";
+import type { ConfigPath } from "./problem.ts";
+import { type CreateCronTimes, timesOf } from "./schedules.ts";
 import { isObject, type Schema, type SchemaReader, type SchemaView, valueAt } from "./schema_view.ts";
 import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
 
@@ -288,11 +288,7 @@ class Resolver {
 
   #timesOf(expression: string, timeZone: string): CronTimes {
     if (/\$\{/.test(expression + timeZone)) return { expression, timeZone, after: () => NaN };
-    const times = this.#options.createCronTimes(expression, timeZone);
-    if (times === null) {
-      throw new Error(`Cannot resolve the expression ${quoteValue(expression)}: it was not checked`);
-    }
-    return times;
+    return timesOf(expression, timeZone, this.#options.createCronTimes);
   }
 
   /** Puts channels in the place of names, and gives the others their keys; checks that share their channels share the list. */

@@ -8,6 +8,13 @@ import type { JsonObject, JsonValue } from "./syntax.ts";
 /** Parses a cron expression; `null`: it never matches a time. Throws if it is none. */
 export type CreateCronTimes = (expression: string, timeZone: string) => CronTimes | null;
 
+/** @throws {Error} If the expression was not validated. */
+export function timesOf(expression: string, timeZone: string, createCronTimes: CreateCronTimes): CronTimes {
+  const times = createCronTimes(expression, timeZone);
+  if (times !== null) return times;
+  throw new Error(`Cannot resolve the expression ${quoteValue(expression)}: it was not validated`);
+}
+
 /** Returns errors about schedules that are neither an interval nor a cron expression, or both. */
 export function findScheduleProblems(written: JsonObject): readonly Problem[] {
   return ownersOf(written).flatMap((owner) => {

@@ -2,7 +2,6 @@
 import {
   beginsOn,
   type CalendarWindow,
-  type CronTimes,
   type DayRange,
   type LocalDate,
   type MaintenanceWindow,
@@ -12,7 +11,7 @@ import { channelEntries } from "./channel_uses.ts";
 import { minuteOfDay, parseInterval } from "./quantities.ts";
 import { isPlaceholder } from "./placeholders.ts";
 import { type ConfigPath, type Problem, quoteValue } from "./problem.ts";
-import type { CreateCronTimes } from "./schedules.ts";
+import { type CreateCronTimes, timesOf } from "./schedules.ts";
 import { DAY_MS } from "../shared/time_units.ts";
 import { childOf, isObject, membersOf, valueAt } from "./schema_view.ts";
 import type { JsonObject } from "./syntax.ts";
@@ -282,19 +281,17 @@ function readCron(expression: string, { createCronTimes }: RuleOptions): ReturnT
   }
 }
 
-interface ReadWindowOptions {
-  readonly timeZone: string;
-  readonly createCronTimes: CreateCronTimes;
-}
-
 /** Reads a window. With an unresolved placeholder it never opens. */
-export function readWindow(written: Window, options: ReadWindowOptions): MaintenanceWindow {
+export function readWindow(
+  written: Window,
+  options: { readonly timeZone: string; readonly createCronTimes: CreateCronTimes },
+): MaintenanceWindow {
   const { from = "", until, cron, days, months, daysOfMonth, reason } = written;
   const timeZone = written.timeZone ?? options.timeZone;
   const common = reason === undefined ? {} : { reason };
   if (isUnresolved(written)) return { ...common, fromMs: NaN, untilMs: NaN };
   if (cron !== undefined) {
-    const times = readTimes(cron, { ...options, timeZone });
+    const times = timesOf(cron, timeZone, options.createCronTimes);
     return { ...common, times, durationMs: written.durationMs ?? NaN };
   }
   if (until !== undefined) {
@@ -315,15 +312,6 @@ export function readWindow(written: Window, options: ReadWindowOptions): Mainten
 function isUnresolved({ reason: _reason, ...window }: Window): boolean {
   const values = Object.values(window).flat();
   return values.some((value) => Number.isNaN(value) || String(value).includes("${"));
-}
-
-/** @throws {Error} If the expression was not validated. */
-function readTimes(expression: string, { timeZone, createCronTimes }: ReadWindowOptions): CronTimes {
-  const times = createCronTimes(expression, timeZone);
-  if (times === null) {
-    throw new Error(`Cannot read the expression ${quoteValue(expression)}: it was not validated`);
-  }
-  return times;
 }
 
 /** Reads an item of `days_of_month`; `null`: it is none, such as an object. */
