@@ -19,7 +19,6 @@ import { type ConfigDraft, type Importer, SourceItem } from "./config_draft.ts";
 import {
   asText,
   asTexts,
-  asWord,
   Foreign,
   type ForeignFile,
   type IncludedFiles,
@@ -230,8 +229,6 @@ function httpProbe(settings: Foreign, { target, limits, item }: Probe): written.
   const login = settings.object("basic_auth");
   const authorization = settings.object("authorization");
   const token = settings.text("bearer_token") ?? authorization.text("credentials");
-  const method = settings.text("method")?.toUpperCase() ?? "GET";
-  const body = settings.body("body");
   const headers = settings.object("headers").toTexts();
   if (token !== undefined) headers["Authorization"] = `${authorization.text("type") ?? "Bearer"} ${token}`;
   for (const [key, from] of [["basic_auth", login], ["authorization", authorization]] as const) {
@@ -242,18 +239,16 @@ function httpProbe(settings: Foreign, { target, limits, item }: Probe): written.
   const refusesRedirects = settings.boolean("follow_redirects") === false ||
     settings.boolean("no_follow_redirects") === true;
   const tls = tlsOf(settings, item, "http");
+  const isTls = /^https:/i.test(url);
   return {
     kind: "http_request",
     parameters: {
-      request: {
-        target: item.url(url, { username: login.text("username"), password: login.text("password") }),
-        ...(method !== "GET" && { method: asWord<written.HttpMessage["method"]>(method) }),
-        headers: item.headers(headers),
-        ...(body !== undefined && method !== "GET" && { body: item.body(body) }),
-        ...(refusesRedirects && { redirects: "refuse" }),
-        ...(tls !== undefined && /^https:/i.test(url) && { tls }),
-      },
-      response: expectationOf(settings, { item, limits, isTls: /^https:/i.test(url) }),
+      request: item.request(url, {
+        ...{ method: settings.text("method"), headers, body: settings.body("body"), refusesRedirects },
+        login: { username: login.text("username"), password: login.text("password") },
+        tls: isTls ? tls : undefined,
+      }),
+      response: expectationOf(settings, { item, limits, isTls }),
     },
   };
 }

@@ -1,6 +1,6 @@
 import { CONFIG_BYTES_MAX } from "../config/source.ts";
 import type * as written from "../domain/generated/written_config.ts";
-import type { Foreign, ForeignFile, IncludedFiles } from "./foreign_text.ts";
+import { asWord, type Foreign, type ForeignFile, type IncludedFiles } from "./foreign_text.ts";
 import { hideInAddress, isCredentialName } from "../config/credentials.ts";
 import { printable, truncate } from "../shared/text.ts";
 
@@ -187,6 +187,19 @@ export interface Importer {
   translate(file: ForeignFile, draft: ConfigDraft, included: IncludedFiles): void | Promise<void>;
 }
 
+export type Login = Partial<Record<"username" | "password", string | undefined>>;
+
+interface RequestSettings {
+  /** In any case. @default GET */
+  readonly method: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+  readonly login?: Login;
+  readonly tls?: written.HttpMessageTls | undefined;
+  readonly isInsecure?: boolean | undefined;
+  readonly refusesRedirects: boolean | undefined;
+}
+
 /** A part of the source, such as an endpoint. Its secrets become placeholders, and its lost settings are listed. */
 export class SourceItem {
   /** `label` is its name in the list, such as `endpoint "api"`; `name` is for the names of checks and variables. */
@@ -214,10 +227,7 @@ export class SourceItem {
   }
 
   /** Parameters named like credentials become placeholders; a whole login replaces the user information. */
-  url(
-    address: string,
-    { username, password }: Partial<Record<"username" | "password", string | undefined>> = {},
-  ): string {
+  url(address: string, { username, password }: Login = {}): string {
     const hide = (url: string): string =>
       hideInAddress(url, (credential) => this.secret(credential, "credentials"));
     if (username === undefined || password === undefined) return hide(address);
@@ -225,6 +235,20 @@ export class SourceItem {
     const secret = this.secret(login, "login", `${this.label}, as USER:PASSWORD escaped for a URL`);
     const rest = address.replace(/^(\s*https?:\/\/)[^/?#]*@/i, "$1");
     return hide(rest).replace(/^\s*https?:\/\//i, (scheme) => `${scheme}${secret}@`);
+  }
+
+  /** A request; a body that cannot be sent is listed. Only TLS of an insecure one does not verify the server. */
+  request(url: string, settings: RequestSettings): written.HttpMessage {
+    const { login, headers, body, isInsecure = false, refusesRedirects = false } = settings;
+    const method = settings.method?.toUpperCase() ?? "GET";
+    const hasBody = method !== "GET" && method !== "HEAD";
+    if (body !== undefined && !hasBody) this.leaveOut("body", `${method} has no body`);
+    const { tls = isInsecure && /^https:/i.test(url) ? { verify: false } : undefined } = settings;
+    return {
+      ...{ target: this.url(url, login), method: method === "GET" ? undefined : asWord(method) },
+      ...{ headers: this.headers(headers), body: hasBody ? body && this.body(body) : undefined },
+      ...{ redirects: refusesRedirects ? "refuse" : undefined, tls },
+    };
   }
 
   /** Headers named like credentials become placeholders; `undefined` without any header. */
@@ -354,7 +378,7 @@ export function webhook(parameters: written.WebhookParameters): written.ChannelO
 
 type EmailSettings =
   & Pick<written.EmailParameters & written.EmailParametersAccess, "host" | "port" | "sender" | "receivers">
-  & Partial<Record<"username" | "password", string | undefined>>;
+  & Login;
 
 export function emailChannel(
   { host, port, username = "", password = "", sender, receivers }: EmailSettings,

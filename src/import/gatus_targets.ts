@@ -1,5 +1,5 @@
 import type * as written from "../domain/generated/written_config.ts";
-import { asText, asWord, type Foreign } from "./foreign_text.ts";
+import { asText, type Foreign } from "./foreign_text.ts";
 import type { SourceItem } from "./config_draft.ts";
 import {
   COMPARISONS,
@@ -76,38 +76,28 @@ function leaveOthers(source: TargetSource, handled: (condition: GatusCondition) 
   }
 }
 
-function httpTarget(source: TargetSource): Target {
-  const { endpoint, url, conditions, item } = source;
-  const method = endpoint.text("method")?.toUpperCase() ?? "GET";
+function httpTarget({ endpoint, url, conditions, item }: TargetSource): Target {
   const client = endpoint.object("client");
   const headers = endpoint.object("headers").toTexts();
   const text = endpoint.body("body");
   const isGraphql = endpoint.boolean("graphql") === true;
   const body = isGraphql ? JSON.stringify({ query: text ?? "" }) : text;
   if (isGraphql) headers["Content-Type"] ??= "application/json";
-  const hasBody = body !== undefined && method !== "GET" && method !== "HEAD";
-  if (body !== undefined && !hasBody) item.leaveOut("body", `${method} has no body`);
-  if (hasBody && /\[[A-Z]+_[A-Z_0-9]+\]/.test(body)) {
-    item.leaveOut("body", "its placeholders are sent as they are");
-  }
-  const tls = client.object("tls");
-  const [certificate, key] = [tls.text("certificate-file"), tls.text("private-key-file")];
-  const hasPair = certificate !== undefined && key !== undefined;
-  const isInsecure = client.boolean("insecure") === true && /^https:/i.test(url);
-  if (isInsecure && hasPair) {
-    item.leaveOut("client.insecure", "not with a client certificate: write tls.ca_file");
-  }
+  const hasField = /\[[A-Z]+_[A-Z_0-9]+\]/.test(body ?? "");
+  if (hasField) item.leaveOut("body", "its placeholders are sent as they are");
+  const files = client.object("tls");
+  const [certificate, key] = [files.text("certificate-file"), files.text("private-key-file")];
+  const tls = certificate !== undefined && key !== undefined ? { certificate, key } : undefined;
+  const isInsecure = client.boolean("insecure");
+  if (isInsecure && tls) item.leaveOut("client.insecure", "not with a client certificate: write tls.ca_file");
   const response = expectResponse(conditions, item);
   return {
     kind: "http_request",
     parameters: {
-      request: {
-        target: item.url(url),
-        ...(method !== "GET" && { method: asWord<written.HttpMessage["method"]>(method) }),
-        ...{ headers: item.headers(headers), body: hasBody ? item.body(body) : undefined },
-        ...(client.boolean("ignore-redirect") === true && { redirects: "refuse" }),
-        ...(hasPair ? { tls: { certificate, key } } : isInsecure ? { tls: { verify: false } } : {}),
-      },
+      request: item.request(url, {
+        ...{ method: endpoint.text("method"), headers, body, tls, isInsecure },
+        refusesRedirects: client.boolean("ignore-redirect"),
+      }),
       ...(Object.keys(response).length > 0 && { response }),
     },
   };

@@ -1,7 +1,7 @@
 import type * as written from "../domain/generated/written_config.ts";
 import { hideInAddress } from "../config/credentials.ts";
 import { type ConfigDraft, type Importer, SourceItem } from "./config_draft.ts";
-import { asList, asText, asWord, Foreign, isObject, parseMapping } from "./foreign_text.ts";
+import { asList, asText, Foreign, isObject, parseMapping } from "./foreign_text.ts";
 import { dnsLookup, dnsServerIn, escapePattern, intervalText, parseServer } from "./span_text.ts";
 
 export const gossImporter: Importer = {
@@ -103,31 +103,18 @@ function httpCheck(key: string, resource: Foreign, item: SourceItem): written.Ch
     }),
   );
   const login = { username: text("username"), password: text("password") };
-  const method = text("method")?.toUpperCase() ?? "GET";
-  const body = resource.body("request-body");
   const [ca, certificate, clientKey] = [text("ca-file"), text("cert-file"), text("key-file")];
-  const hasFiles = (ca ?? certificate) !== undefined;
-  const isInsecure = resource.boolean("allow-insecure") === true && !hasFiles &&
-    /^https:/i.test(text("url") ?? key);
-  if (resource.boolean("allow-insecure") === true && hasFiles) {
-    item.leaveOut("allow-insecure", "cannot be used with the certificate files");
-  }
+  const tls = (ca ?? certificate) === undefined ? undefined : { ca_file: ca, certificate, key: clientKey };
+  const isInsecure = resource.boolean("allow-insecure");
+  if (isInsecure && tls) item.leaveOut("allow-insecure", "cannot be used with the certificate files");
   const { part, pattern } = firstPatterns(["body", "body_pattern"], resource, item);
   return {
     kind: "http_request",
     parameters: {
-      request: {
-        target: item.url(text("url") ?? key, login),
-        ...(method !== "GET" && { method: asWord<written.HttpMessage["method"]>(method) }),
-        headers: item.headers(headers),
-        ...(body !== undefined && method !== "GET" && { body: item.body(body) }),
-        ...(resource.boolean("no-follow-redirects") === true && { redirects: "refuse" }),
-        ...(isInsecure
-          ? { tls: { verify: false } }
-          : hasFiles
-          ? { tls: { ca_file: ca, certificate, key: clientKey } }
-          : {}),
-      },
+      request: item.request(text("url") ?? key, {
+        ...{ login, method: text("method"), headers, body: resource.body("request-body"), tls, isInsecure },
+        refusesRedirects: resource.boolean("no-follow-redirects"),
+      }),
       response: { status_code: expected ?? null, body_part: part, body_pattern: pattern },
     },
   };

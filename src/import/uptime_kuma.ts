@@ -6,6 +6,7 @@ import {
   type ConfigDraft,
   emailChannel,
   type Importer,
+  type Login,
   type MakeChannel,
   SourceItem,
   webhook,
@@ -13,7 +14,6 @@ import {
 import {
   asList,
   asTexts,
-  asWord,
   escapePlaceholders,
   Foreign,
   importError,
@@ -348,23 +348,17 @@ function sqlTarget(
 function httpTarget(fields: Foreign, item: SourceItem): Target | string {
   const url = fields.text("url");
   if (url === undefined) return "it has no URL";
-  const method = fields.text("method")?.toUpperCase() ?? "GET";
-  const body = fields.body("body");
-  const isSecure = /^https:/i.test(url);
-  const hasCertificate = isSecure && fields.boolean("expiry_notification") === true;
+  const hasCertificate = /^https:/i.test(url) && fields.boolean("expiry_notification") === true;
   const status_code = statusOf(fields);
   if (status_code === undefined) item.leaveOut("accepted_statuscodes", "no status from 100 to 599");
   return {
     kind: "http_request",
     parameters: {
-      request: {
-        target: item.url(url, loginOf(fields, item)),
-        ...(method !== "GET" && { method: asWord<written.HttpMessage["method"]>(method) }),
-        headers: item.headers(headersOf(fields, item)),
-        ...(body !== undefined && method !== "GET" && method !== "HEAD" && { body: item.body(body) }),
-        ...(fields.number("maxredirects") === 0 && { redirects: "refuse" }),
-        ...(isSecure && fields.boolean("ignore_tls") === true && { tls: { verify: false } }),
-      },
+      request: item.request(url, {
+        ...{ login: loginOf(fields, item), method: fields.text("method"), headers: headersOf(fields, item) },
+        ...{ body: fields.body("body"), isInsecure: fields.boolean("ignore_tls") },
+        refusesRedirects: fields.number("maxredirects") === 0,
+      }),
       response: {
         ...{ status_code, ...keywordOf(fields), ...jsonOf(fields, item) },
         // Uptime Kuma notifies 21, 14 and 7 days before.
@@ -375,7 +369,7 @@ function httpTarget(fields: Foreign, item: SourceItem): Target | string {
   };
 }
 
-function loginOf(fields: Foreign, item: SourceItem): Parameters<SourceItem["url"]>[1] {
+function loginOf(fields: Foreign, item: SourceItem): Login {
   const method = fields.text("auth_method");
   if (method !== undefined && method !== "basic" && method !== "null") {
     item.leaveOut("authMethod", `${method}: write the header or steps by hand`);
