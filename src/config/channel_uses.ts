@@ -129,12 +129,16 @@ export function channelEntries(
 function channelLists(
   written: JsonObject,
 ): readonly { readonly path: ConfigPath; readonly items: readonly JsonValue[] }[] {
-  const checks = membersOf(written["checks"]).map(([name]) => ["checks", name]);
-  return [["defaults"], ["summary"], ...checks].flatMap((holder) => {
+  return [["summary"], ...ownersOf(written)].flatMap((holder) => {
     const path = [...holder, "notifications"];
     const items = valueAt(written, path);
     return Array.isArray(items) ? [{ path, items }] : [];
   });
+}
+
+/** The paths of the settings of checks: the defaults, and each check. */
+export function ownersOf(written: JsonObject): readonly ConfigPath[] {
+  return [["defaults"], ...membersOf(written["checks"]).map(([name]) => ["checks", name])];
 }
 
 /** Formats of keys that name the sender; a header may name the receiver, so it is not one of them. */

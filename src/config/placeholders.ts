@@ -72,9 +72,7 @@ function* escapesIn(text: string, from: number): Generator<Placeholder> {
   }
 }
 
-export function namedInPlaceholders(
-  config: JsonValue,
-): { readonly variables: readonly string[]; readonly files: readonly string[] } {
+export function namedInPlaceholders(config: JsonValue): Record<"variables" | "files", readonly string[]> {
   const named = findPlaceholders(config).found.flatMap(({ text }) => [...placeholdersIn(text)]);
   const ofKind = (wanted: string): readonly string[] => [
     ...new Set(named.flatMap(({ kind, name }) => kind === wanted ? [name] : [])),

@@ -1,8 +1,8 @@
 import type { CronTimes } from "../domain/schedule.ts";
-import { channelEntries } from "./channel_uses.ts";
+import { channelEntries, ownersOf } from "./channel_uses.ts";
 import { isPlaceholder } from "./placeholders.ts";
 import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
-import { type FormattedValue, isObject, membersOf, type SchemaReader, valueAt } from "./schema_view.ts";
+import { type FormattedValue, isObject, type SchemaReader, valueAt } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 
 /** Parses a cron expression; `null`: it never matches a time. Throws if it is none. */
@@ -37,10 +37,6 @@ export function findDoubleNames(written: JsonObject, reader: SchemaReader): read
         hint: `keep "${plain}"`,
       }));
   });
-}
-
-function ownersOf(written: JsonObject): readonly ConfigPath[] {
-  return [["defaults"], ...membersOf(written["checks"]).map(([name]) => ["checks", name])];
 }
 
 /** Returns whether a file has maintenance windows, or channels with `hours`. */

@@ -7,13 +7,13 @@ import {
   type MaintenanceWindow,
   WEEKDAYS,
 } from "../domain/schedule.ts";
-import { channelEntries } from "./channel_uses.ts";
+import { channelEntries, ownersOf } from "./channel_uses.ts";
 import { minuteOfDay, parseInterval } from "./quantities.ts";
 import { isPlaceholder } from "./placeholders.ts";
 import { type ConfigPath, type Problem, quoteValue } from "./problem.ts";
 import { type CreateCronTimes, timesOf } from "./schedules.ts";
 import { DAY_MS } from "../shared/time_units.ts";
-import { childOf, isObject, membersOf, valueAt } from "./schema_view.ts";
+import { childOf, isObject, valueAt } from "./schema_view.ts";
 import type { JsonObject } from "./syntax.ts";
 import type { Window } from "../domain/generated/config.ts";
 
@@ -59,9 +59,8 @@ const NOTHING: WindowFindings = { problems: [], warnings: [] };
 const WINDOWS_MAX = 1000;
 
 function windowLists(written: JsonObject) {
-  const checks = membersOf(written["checks"]).map(([name]) => ["checks", name]);
   const paths: readonly ConfigPath[] = [
-    ...[[], ["defaults"], ...checks].map((path) => [...path, "maintenance_windows"]),
+    ...[[], ...ownersOf(written)].map((path) => [...path, "maintenance_windows"]),
     ...channelEntries(written).map(({ path }) => [...path, "hours"]),
   ];
   return paths.flatMap((path) => {
