@@ -70,9 +70,8 @@ function evaluate(end: ProcessEnd, channel: ChannelOf<"command">): Delivery {
   const words = afterColon(firstLine(end.stderr.text) || firstLine(end.stdout.text));
   if (end.ended === "exited") {
     if (end.code === 0) return DELIVERED;
-    return notDelivered(`${program} exited with code ${end.code}${words}`, {
-      retryable: !REFUSING_EXIT_CODES.includes(end.code),
-    });
+    const retryable = !REFUSING_EXIT_CODES.includes(end.code);
+    return notDelivered(`${program} exited with code ${end.code}${words}`, { retryable });
   }
   const what = end.ended === "signalled"
     ? `was terminated by ${end.signal}`

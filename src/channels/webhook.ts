@@ -120,10 +120,8 @@ async function post(
   } catch (error) {
     context.signal.throwIfAborted();
     if (deadline.isTimeUp) {
-      return notDelivered(`no response within ${timeoutMs / 1000} s`, {
-        retryable: true,
-        mayHaveArrived: true,
-      });
+      const reason = `no response within ${timeoutMs / 1000} s`;
+      return notDelivered(reason, { retryable: true, mayHaveArrived: true });
     }
     const failure = requests.explain(error, request.target);
     return notDelivered(describeRequestFailure(failure, request.target), {

@@ -122,11 +122,8 @@ function runningOf(state: Readonly<Record<string, unknown>>, nowMs: number): Fou
   const output = typeof last["Output"] === "string" ? last["Output"].trim() : "";
   const said = output === "" ? "" : `: ${truncate(oneLine(output), MESSAGE_LENGTH_MAX)}`;
   const word = typeof status === "string" ? status : "of unknown health";
-  return {
-    condition: status === "unhealthy" ? "critical" : "unknown",
-    text: `is ${word}${said}`,
-    detail: output,
-  };
+  const condition = status === "unhealthy" ? "critical" : "unknown";
+  return { condition, text: `is ${word}${said}`, detail: output };
 }
 
 function stoppedOf(status: string, state: Readonly<Record<string, unknown>>, nowMs: number): Found {

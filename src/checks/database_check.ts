@@ -82,11 +82,8 @@ export async function observeDatabase(
         const isPrivate = socket !== undefined || tls !== null && verify;
         const found = await query({ ...run, connection, isPrivate, context });
         const problem = await compare(found, parameters, context.system.clock.wallMs());
-        return {
-          ends: problem === null ? "ok" : "violated",
-          text: problem ?? describe(found),
-          metrics: metricsOf(found),
-        };
+        const ends = problem === null ? "ok" : "violated";
+        return { ends, text: problem ?? describe(found), metrics: metricsOf(found) };
       } catch (error) {
         if (!(error instanceof DatabaseFailure) || run.signal.aborted) throw error;
         return { ends: "violated", text: oneLine(error.message) };

@@ -24,33 +24,32 @@ export const domainExpiryKind: CheckKindEntry<"domain_expiry"> = {
     textOf: ({ parameters: { domain } }) => domain,
   },
   warnings: ({ parameters }) => timeLeftWarnings(parameters, []),
-  errors: (check) => [...serverErrors(check), ...scheduleErrors(check)],
+  errors: findErrors,
   requiredPermissions: ({ parameters }) =>
     permissionsOfUrl(lookupUrl(parameters) ?? "https://data.iana.org/"),
 };
 
 type Parameters = CheckOf<"domain_expiry">["parameters"];
 
-function serverErrors({ parameters }: CheckOf<"domain_expiry">): readonly ParameterProblem[] {
-  const { domain } = parameters;
-  if (lookupUrl(parameters) !== null) return [];
-  const zone = asciiOf(domain).replace(/^.*\./, "");
-  const message =
-    `is "${domain}", and IANA lists no RDAP server of .${zone}: write "server" if its registry has one`;
-  return [{ path: ["domain"], message }];
-}
-
 /** Registries limit the rate of queries, and block clients that exceed it. */
 const INTERVAL_MIN_MS = HOUR_MS;
 
-function scheduleErrors({ schedule, parameters: { domain } }: CheckOf<"domain_expiry">) {
+function* findErrors({ schedule, parameters }: CheckOf<"domain_expiry">): Generator<ParameterProblem> {
+  const { domain } = parameters;
+  if (lookupUrl(parameters) === null) {
+    const lack = `IANA lists no RDAP server of .${asciiOf(domain).replace(/^.*\./, "")}`;
+    yield {
+      path: ["domain"],
+      message: `is "${domain}", and ${lack}: write "server" if its registry has one`,
+    };
+  }
   const spansMs = isCron(schedule)
     ? cronSpans(schedule.times.after)
     : [schedule.regularIntervalMs, schedule.attentiveIntervalMs ?? schedule.regularIntervalMs];
-  if (spansMs.every((spanMs) => !(spanMs < INTERVAL_MIN_MS))) return [];
+  if (spansMs.every((spanMs) => !(spanMs < INTERVAL_MIN_MS))) return;
   const message = `is "${domain}", and registries are queried at most once an hour: ` +
     'write "schedule": { "regular_interval": "12 hours" }';
-  return [{ path: ["domain"], message }];
+  yield { path: ["domain"], message };
 }
 
 /** Of the first times after a Monday, one day. */

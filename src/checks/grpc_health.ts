@@ -2,6 +2,7 @@ import type { CheckOf } from "../domain/check.ts";
 import type { CheckKindEntry, ParameterProblem } from "../domain/check_kind.ts";
 import type { Connection } from "../domain/connections.ts";
 import { hostAndPort, permissionsOfServer } from "../domain/runtime_permissions.ts";
+import { lazily } from "../shared/lazily.ts";
 import { decodeComponent, joinBytes, quote } from "../shared/text.ts";
 import { trustErrors, trustWarnings, unusedKeys } from "./certificate_verdict.ts";
 import { type ConnectionEnd, ConnectionReader, hasConnected, observeConnection } from "./connection_run.ts";
@@ -322,9 +323,7 @@ const CODE_LENGTHS = `
 const CODE_LENGTH_MAX = 30;
 
 /** The byte of each code, by its bits with a 1 in front. */
-let codes: ReadonlyMap<number, number> | null = null;
-
-function readCodes(): ReadonlyMap<number, number> {
+const readCodes = lazily((): ReadonlyMap<number, number> => {
   const found = new Map<number, number>();
   let code = 0;
   for (let length = 1; length <= CODE_LENGTH_MAX; length++) {
@@ -334,10 +333,10 @@ function readCodes(): ReadonlyMap<number, number> {
     }
   }
   return found;
-}
+});
 
 function decodeHuffman(bytes: Uint8Array): string | null {
-  codes ??= readCodes();
+  const codes = readCodes();
   const decoded: number[] = [];
   let code = 1;
   for (const byte of bytes) {

@@ -2,6 +2,7 @@ import { type CheckOf, type CheckResult, checkResult, unknownResult } from "../d
 import { highestSeverity } from "../domain/condition.ts";
 import type { NetworkInterfaceParameters } from "../domain/generated/config.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
+import { parseJson } from "../shared/json_values.ts";
 import { quote } from "../shared/text.ts";
 import { SECOND_MS } from "../shared/time_units.ts";
 import { describeFailure, runCommand } from "./system_command.ts";
@@ -111,13 +112,8 @@ interface PrintedLink {
 }
 
 function readLink(text: string): { readonly isUp: boolean; readonly counters: Counters } | null {
-  let printed: readonly PrintedLink[];
-  try {
-    printed = JSON.parse(text);
-  } catch {
-    return null;
-  }
-  const [link] = Array.isArray(printed) ? printed : [];
+  const printed = parseJson(text);
+  const [link]: readonly PrintedLink[] = Array.isArray(printed) ? printed : [];
   const { rx, tx } = link?.stats64 ?? {};
   if (!Array.isArray(link?.flags) || rx === undefined || tx === undefined) return null;
   const sum = (...values: readonly (number | undefined)[]): number =>

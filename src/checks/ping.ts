@@ -85,15 +85,9 @@ interface Summary {
 
 function lossOf(
   { sent, received }: Pick<Summary, "sent" | "received">,
-  { parameters }: CheckOf<"ping">,
+  { parameters: { loss: thresholds } }: CheckOf<"ping">,
 ): Measure {
-  return {
-    name: "lost",
-    value: Math.max(0, sent - received),
-    unit: "number",
-    total: sent,
-    thresholds: parameters.loss,
-  };
+  return { name: "lost", value: Math.max(0, sent - received), unit: "number", total: sent, thresholds };
 }
 
 function evaluate({ averageMs, ...counts }: Summary, check: CheckOf<"ping">): CheckResult {

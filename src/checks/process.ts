@@ -293,15 +293,11 @@ function evaluate(
   if (found.length > 0) {
     const ages = found.map(({ ageSeconds }) => ageSeconds);
     const limits = thresholdsOf(age, 1000);
+    const bytes = found.reduce((sum, { residentBytes }) => sum + residentBytes, 0);
     measures.push(
       { name: names.ageMin, value: Math.min(...ages), unit: "seconds", thresholds: sideOf(limits, "Below") },
       { name: names.ageMax, value: Math.max(...ages), unit: "seconds", thresholds: sideOf(limits, "Above") },
-      {
-        name: names.memory,
-        value: found.reduce((sum, { residentBytes }) => sum + residentBytes, 0),
-        unit: "bytes",
-        thresholds: thresholdsOf(memory),
-      },
+      { name: names.memory, value: bytes, unit: "bytes", thresholds: thresholdsOf(memory) },
     );
   }
   return evaluateMeasures(measures);

@@ -97,12 +97,8 @@ function evaluate(all: readonly Unit[], parameters: SystemdUnitParameters): Chec
       : unknownResult(`systemctl printed no state of "${name}"`);
   }
   const wrong = units.filter((unit) => !isExpected(unit, state));
-  const restarts = evaluateMeasures([{
-    name: "restarts",
-    value: Math.max(...units.map((unit) => unit.restarts ?? 0)),
-    unit: "number",
-    thresholds,
-  }]);
+  const value = Math.max(...units.map((unit) => unit.restarts ?? 0));
+  const restarts = evaluateMeasures([{ name: "restarts", value, unit: "number", thresholds }]);
   const uncounted = Object.keys(thresholds).length === 0
     ? undefined
     : units.find((unit) => unit.restarts === null && unit.id.endsWith(".service"));

@@ -139,10 +139,8 @@ async function awaitMessage(
     if (opcode === CLOSE) {
       const code = payload.length < 2 ? "" : ` with ${(payload[0] ?? 0) * 256 + (payload[1] ?? 0)}`;
       const why = oneLine(new TextDecoder().decode(payload.subarray(2)));
-      return {
-        ends: "violated",
-        text: `closed by the server${code}${why === "" ? "" : ` ${quote(why)}`}, ${wish}${soFar}`,
-      };
+      const text = `closed by the server${code}${why === "" ? "" : ` ${quote(why)}`}, ${wish}${soFar}`;
+      return { ends: "violated", text };
     }
     if (opcode === PING) await connection.write(frame(PONG, payload));
     if (opcode >= CLOSE) continue;

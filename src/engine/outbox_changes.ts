@@ -60,7 +60,6 @@ export function markersOfDropped(dropped: readonly QueuedNotification[]): readon
 // Invariant: a notification that is still true is never dropped while its check has the channel. If its check loses
 // the channel, it is due again once the check has the channel back. A recovery together with its unsent problem is no
 // exception: without it, the channel is where it was.
-//
 
 /** A notification that is no longer true is retried for so long. */
 export const RETRY_OBSOLETE_MS = 24 * 3_600_000;

@@ -226,7 +226,6 @@ export type DeliveryEvent =
 //
 // An attempt counts before it starts, so that a kill loses none: from its timeout, since it may arrive as late as that.
 // Once it ends, it counts from its end, or not at all if it certainly did not arrive.
-//
 
 export interface SendingLimit {
   readonly atMost: MessageLimit;

@@ -306,7 +306,6 @@ function lastsMs(
 
 // The runs of this member at its location: a separate scheduler, with a record of each check that contains only the
 // last result here. The owner of the check decides on its condition.
-//
 
 interface LocationRunsOptions extends Pick<SchedulerOptions, "system" | "steps" | "onBug"> {
   readonly location: string;

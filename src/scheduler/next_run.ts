@@ -226,7 +226,6 @@ function nextRunAfterRequested(check: Check, before: CheckRecord, run: PlannedRu
 // The regular runs of a check are at a fixed offset in its interval that is derived from its name (splay). So checks
 // with one interval are spread, a few together, and a restart, a reload or another way of driving them changes
 // nothing.
-//
 
 /**
  * Phases are so far apart, so that checks of the same moment are begun together: to wake up for each alone costs as

@@ -136,15 +136,11 @@ export async function evaluateJson(
   }
   const read = parseJson(text);
   if (read === undefined) {
-    return {
-      violations: [text.trim() === "" ? "body is empty, expected JSON" : "body is not JSON"],
-      obstacle: null,
-    };
+    const violation = text.trim() === "" ? "body is empty, expected JSON" : "body is not JSON";
+    return { violations: [violation], obstacle: null };
   }
   await pause();
-  if (isTooDeep(read)) {
-    return cannotEvaluate(`body is JSON nested deeper than ${DEPTH_MAX} levels`);
-  }
+  if (isTooDeep(read)) return cannotEvaluate(`body is JSON nested deeper than ${DEPTH_MAX} levels`);
   const marked = markLongNumbers(text);
   if (marked === null) {
     return cannotEvaluate(`body has more than ${LONG_NUMBERS_MAX} numbers with too many digits`);
