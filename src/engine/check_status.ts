@@ -92,14 +92,6 @@ export function statusOf(
   const silenced = { name, tags, problemBeganAtMs: record?.condition.problemBeganAtMs ?? null };
   const started = silencesOf(silenced, silences, { kind: "maintenance", nowMs });
   const [acknowledgement] = silencesOf(silenced, silences, { kind: "acknowledgement", nowMs });
-  const common = {
-    check,
-    record,
-    notRunning,
-    maintenance: openWindow([...maintenanceWindows, ...started.map(shownWindow)], nowMs),
-    isSilenced: silencesOf(silenced, silences, { kind: "silence", nowMs }).length > 0,
-    acknowledged: acknowledgement?.reason ?? null,
-  };
   const { condition, state } = conditionOf(check, asHeard(check, record, recordOf), nowMs, notRunning);
   const event = record === null || state === "never_ran" ? null : dueEvent(record.condition);
   // A dependency suppresses no recovery.
@@ -108,7 +100,12 @@ export function statusOf(
     stateOf: (name) => recordOf(name)?.condition ?? initialState(),
     nowMs,
   }).flat();
-  return { ...common, condition, state, waitsFor };
+  return {
+    ...{ check, record, notRunning, condition, state, waitsFor },
+    maintenance: openWindow([...maintenanceWindows, ...started.map(shownWindow)], nowMs),
+    isSilenced: silencesOf(silenced, silences, { kind: "silence", nowMs }).length > 0,
+    acknowledged: acknowledgement?.reason ?? null,
+  };
 }
 
 /** Returns since when a confirmed condition lasts: that an agent is silent since its last report; `null` if unknown. */

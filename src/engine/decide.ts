@@ -185,9 +185,9 @@ function recordRun(before: CheckRecord, run: Run, deciding: Deciding): Decided {
   const { check, situation, circumstances } = deciding;
   const { nowMs } = situation;
   const { result, ...histories } = withLimits(before, run.result, nowMs);
-  const { isInterrupted } = run;
-  const { condition, output, awaits, beganAtMs, recoveredAtMs, isSilent, isLate = false } = result;
-  const isAfterGap = isSilent || run.isAfterGap;
+  const { isInterrupted = false } = run;
+  const { condition, output, awaits, beganAtMs, recoveredAtMs, isSilent = false, isLate = false } = result;
+  const isAfterGap = isSilent || (run.isAfterGap ?? false);
   const { state, occurrences, change, verdict } = transition(check, before.condition, {
     ...circumstances,
     ...{ condition, awaits, beganAtMs, recoveredAtMs, isAfterGap, isInterrupted },
@@ -212,24 +212,15 @@ function recordRun(before: CheckRecord, run: Run, deciding: Deciding): Decided {
   const isDecisive = change !== null || isActing ||
     notification !== null && (decided.queued.length > 0 || check.reminders !== true);
   const added = addRun(before.journal, {
+    ...{ condition, isLate, isAfterGap, isInterrupted, isDecisive, output },
     endedAtMs: nowMs,
-    condition,
     awaits: awaits ?? null,
-    isLate,
-    isAfterGap: isAfterGap ?? false,
-    isInterrupted: isInterrupted ?? false,
-    isDecisive,
-    output,
   });
   return withUpdate({ ...decided, queued }, added, result, {
     rollup: rollupEntryOf(before, record, judged, nowMs),
     // That a new check is ok is no news.
     change: change === null || change.from === "pending" && change.to === "ok" ? null : {
-      name: check.name,
-      atMs: nowMs,
-      from: change.from,
-      to: change.to,
-      output,
+      ...{ ...change, name: check.name, atMs: nowMs, output },
       trace: change.to === "ok" ? "" : result.trace ?? "",
     },
   });

@@ -181,14 +181,11 @@ function reportedRun(
   // As the record has it: without numbers that JSON lacks.
   const { condition, output, detail, performanceData, metrics } = record.last ?? result;
   return {
-    check: check.name,
-    condition,
+    ...{ check: check.name, condition, metrics, lateMs },
     output: truncateBytes(output, REPORTED_BYTES_MAX.output),
     detail: truncateBytes(detail, REPORTED_BYTES_MAX.detail),
     performanceData: truncateBytes(performanceData, REPORTED_BYTES_MAX.output),
-    metrics,
     durationMs: Math.max(0, durationMs),
-    lateMs,
     nextRunInMs: Math.max(0, (record.nextRunAtMs ?? nowMs) - nowMs),
     overdueInMs: Math.max(0, (record.overdueAtMs ?? nowMs) - nowMs),
     ...awaits !== undefined && { awaits },

@@ -319,11 +319,7 @@ export class AgentReports implements ReportLog {
     const refused = (before?.rejected ?? []).filter((name) => !accepted.has(name));
     const added = refused.length >= REJECTED_MAX ? [] : rejected.filter((name) => !refused.includes(name));
     this.#contacts.set(agent, {
-      awakeMs,
-      wallMs,
-      process,
-      waiting,
-      dropped,
+      ...{ awakeMs, wallMs, process, waiting, dropped },
       rejected: [...refused, ...added].slice(0, REJECTED_MAX),
       liveSinceMs: isContinued ? before.liveSinceMs : awakeMs,
     });
