@@ -22,7 +22,7 @@ export function commandPage(commands: readonly Command[]): string {
     "",
     "## Commands",
     "",
-    ...grouped(commands).flatMap(([heading, members]) => [
+    ...[...grouped(commands)].flatMap(([heading, members]) => [
       ...table(
         [heading, "Purpose"],
         members.map(({ name, summary }) => [`[\`${name}\`](#${name})`, summary]),

@@ -22,14 +22,6 @@ export interface OptionSpec {
 
 export type ConfigNames = "checks" | "channels" | "tags";
 
-/** For completions: the name of a check, a path, or one of some words and then paths or names of checks. */
-type OperandKind = "check" | "path" | readonly string[] | {
-  readonly first: readonly string[];
-  readonly then: "check";
-  /** Whether names of checks may come first, too. @default false */
-  readonly orNames?: boolean;
-};
-
 type OptionValue = string | true | readonly string[];
 
 const REPORT_FORMATS = ["pretty", "json"] as const;
@@ -79,9 +71,8 @@ export class Invocation {
   /** @throws {UsageError} If it is not a whole number of 1 or more. */
   count(name: string): number | undefined {
     const value = this.text(name);
-    if (value === undefined || /^[1-9]\d{0,5}$/.test(value)) {
-      return value === undefined ? undefined : Number(value);
-    }
+    if (value === undefined) return undefined;
+    if (/^[1-9]\d{0,5}$/.test(value)) return Number(value);
     throw new UsageError(`--${name} is "${value}", expected a whole number of 1 or more`);
   }
 
@@ -105,10 +96,13 @@ export interface Command {
   readonly group: keyof typeof COMMAND_GROUPS;
   /** For the list of commands; lower case, no final period. */
   readonly summary: string;
-  /** Behind the command's name in the usage line: each word is one operand, with `…` any number. @default none */
+  /**
+   * Behind the command's name in the usage line: each word is one operand, with `…` any number. Lower-case words stand for
+   * themselves, `NAME` for the name of a check, others for a path. @default none
+   */
   readonly operands?: string;
-  /** The meaning of an operand for completions; without it they offer nothing. */
-  readonly operandKind?: OperandKind;
+  /** The accepted first operands. @default the lower-case words of the usage line */
+  readonly firstOperands?: readonly string[];
   /** Whether another command line may follow `--`. @default false */
   readonly takesCommand?: boolean;
   readonly description: string;
@@ -129,13 +123,9 @@ export interface Command {
   run(invocation: Invocation, system: System): Promise<number>;
 }
 
-export function grouped(
-  commands: readonly Command[],
-): readonly (readonly [heading: string, commands: readonly Command[]])[] {
-  return Object.entries(COMMAND_GROUPS).map(([name, heading]) => [
-    heading,
-    commands.filter(({ group }) => group === name),
-  ]);
+/** The commands by the headings of their groups, in their order. */
+export function grouped(commands: readonly Command[]): ReadonlyMap<string, readonly Command[]> {
+  return Map.groupBy(commands, ({ group }) => COMMAND_GROUPS[group]);
 }
 
 /** Returns the most operands of a command: those of the first form in its usage line, before another command line. */
@@ -269,10 +259,7 @@ export function exitCodeHelp(
 }
 
 export const EXIT_CODE_HELP: readonly (readonly [codes: string, meaning: string])[] = [
-  [
-    "0, 1, 2, 3",
-    `highest severity of check --once and status: ${CONDITIONS_MEANING}`,
-  ],
+  ["0, 1, 2, 3", `highest severity of check --once and status: ${CONDITIONS_MEANING}`],
   ...exitCodeHelp(["name", "undelivered", "state", "held", "permission", "config", "interrupted"]),
 ];
 
@@ -286,10 +273,7 @@ export function failRule(failOn: FailOn): (condition: Condition) => boolean {
     condition === "unknown" || (condition !== "ok" && severity(condition) >= severity(failOn));
 }
 
-export function exitCodeOf(
-  conditions: readonly Condition[],
-  fails: (condition: Condition) => boolean,
-): number {
+export function exitCodeOf(conditions: readonly Condition[], fails: ReturnType<typeof failRule>): number {
   return CONDITION_CODES[highestSeverity(conditions.filter(fails))];
 }
 
@@ -298,13 +282,11 @@ export function splitCommand(
   args: readonly string[],
   commands: readonly Command[],
 ): { readonly name: string | null; readonly rest: readonly string[] } {
-  const valued = new Set(
-    commands.flatMap(({ options }) => options).filter(({ value }) => value !== undefined)
-      .flatMap(({ name, short }) => [`--${name}`, ...short === undefined ? [] : [`-${short}`]]),
-  );
+  const valued = commands.flatMap(({ options }) => options).filter(({ value }) => value !== undefined)
+    .flatMap(({ name, short }) => [`--${name}`, ...short === undefined ? [] : [`-${short}`]]);
   const position = args.findIndex((argument, index) => {
     const before = args[index - 1];
-    return !argument.startsWith("-") && (before === undefined || !valued.has(before));
+    return !argument.startsWith("-") && (before === undefined || !valued.includes(before));
   });
   if (position < 0) return { name: null, rest: args };
   return { name: args[position] ?? null, rest: args.toSpliced(position, 1) };
@@ -366,11 +348,9 @@ function parseOwn(command: Command, args: readonly string[]): Invocation {
   }
   const unexpected = operands[operandsMax(command)];
   if (unexpected !== undefined) {
-    const takesConfig = command.options.includes(OPTION.config);
-    throw new UsageError(
-      `unexpected argument "${unexpected}" after "${command.name}"`,
-      (takesConfig ? hintForFile(unexpected) : undefined) ?? `see: monitor ${command.name} --help`,
-    );
+    const hint = command.options.includes(OPTION.config) ? hintForFile(unexpected) : undefined;
+    const problem = `unexpected argument "${unexpected}" after "${command.name}"`;
+    throw new UsageError(problem, hint ?? `see: monitor ${command.name} --help`);
   }
   return new Invocation({ options, operands });
 }
@@ -388,8 +368,7 @@ function unknownOption(written: string, specs: readonly OptionSpec[], command: C
   const replacement = command.replaced?.[written];
   const long = specs.find(({ name }) => written === `-${name}`);
   const meant = didYouMean(long ? `--${long.name}` : written, specs.map(({ name }) => `--${name}`));
-  return new UsageError(
-    `unknown option "${written}" of "${command.name}"`,
-    replacement === undefined ? meant ?? `see: monitor ${command.name} --help` : `use: ${replacement}`,
-  );
+  const hint = replacement === undefined ? meant : `use: ${replacement}`;
+  const problem = `unknown option "${written}" of "${command.name}"`;
+  return new UsageError(problem, hint ?? `see: monitor ${command.name} --help`);
 }

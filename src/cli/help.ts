@@ -22,7 +22,7 @@ export function programHelp(commands: readonly Command[]): string {
     "",
     "Usage: monitor COMMAND [OPTIONS]",
     "",
-    ...grouped(commands).flatMap(([heading, members]) => [
+    ...[...grouped(commands)].flatMap(([heading, members]) => [
       `${heading}:`,
       ...members.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
       "",

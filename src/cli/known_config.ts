@@ -35,10 +35,7 @@ interface KnownConfig {
  *
  * @throws {ConfigError} If it has errors, and the state can't be found or the checks are chosen by their tags.
  */
-export async function openKnownConfig(
-  invocation: Invocation,
-  system: System,
-): Promise<KnownConfig> {
+export async function openKnownConfig(invocation: Invocation, system: System): Promise<KnownConfig> {
   try {
     const config = await openConfig(invocation, system, { withoutSecrets: true });
     const place = await locateState(invocation, config, system);

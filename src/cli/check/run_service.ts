@@ -54,9 +54,7 @@ export async function runService(options: ServiceOptions): Promise<number> {
     waits: true,
   });
   try {
-    return await state.whileLocked(
-      runUntilStopped({ ...options, system, scheduled, log, output, state }),
-    );
+    return await state.whileLocked(runUntilStopped({ ...options, system, scheduled, log, output, state }));
   } finally {
     await state.close();
   }

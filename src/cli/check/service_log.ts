@@ -19,10 +19,7 @@ export function logSchedulerEvent(event: SchedulerEvent, log: Log): void {
  * Logs an event of a delivery, a message in one line; `redact` is that of the config in force. What was delivered to
  * one of the `consoles`, by their keys, is at level `debug`: the message itself is printed.
  */
-export function logDeliveryEvent(
-  event: DeliveryEvent,
-  { log, redact, consoles }: DeliveryLogOptions,
-): void {
+export function logDeliveryEvent(event: DeliveryEvent, { log, redact, consoles }: DeliveryLogOptions): void {
   const words = describeOutboxEvent(event, "retrying");
   if (words !== null) return log[words.level](redact(words.message));
   const [{ channelKey, channelName } = { channelKey: "", channelName: "" }] = event.notifications;

@@ -61,9 +61,7 @@ export function toWork(
   };
 }
 
-function channelKeysOf(
-  { users, named }: Pick<NotifyingConfig, "users" | "named">,
-): readonly string[] {
+function channelKeysOf({ users, named }: Pick<NotifyingConfig, "users" | "named">): readonly string[] {
   const channels = [...users.flatMap(({ notifications }) => notifications), ...named];
   return [...new Set(channels.map(({ key }) => key))];
 }

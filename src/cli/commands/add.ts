@@ -35,7 +35,6 @@ export const addCommand: Command = {
   group: "start",
   summary: "run new checks once and write them into the config",
   operands: `${CHECK_OPERANDS}…`,
-  operandKind: "path",
   description:
     "Runs each check once, prints the results and writes the checks into the config. Comments and layout stay. Without a " +
     "config it makes monitor.jsonc. A TARGET without a kind is a URL, also of a protocol such as smtp://HOST, HOST:PORT, a port, a systemd unit, a directory, a file or a " +

@@ -23,7 +23,6 @@ export const beatCommand: Command = {
   summary: "run a command and record its result for a job check",
   operands: "NAME [-- COMMAND…]",
   takesCommand: true,
-  operandKind: "check",
   uses: ["read", "write", "net", "run", "env", "sys"],
   description:
     "Runs COMMAND and records its start, end, exit code and last output for the check NAME of kind job. COMMAND gets " +

@@ -36,7 +36,6 @@ export const checkCommand: Command = {
   group: "run",
   summary: "run the checks, on their schedules or once",
   operands: "[NAME…]",
-  operandKind: "check",
   description:
     "Runs every active check of the config, or the named or tagged ones. Without --once it runs them on their " +
     "schedules until it is stopped.",

@@ -16,7 +16,7 @@ export const completionsCommand: Command = {
   group: "plumbing",
   summary: "print the completion script of a shell",
   operands: "SHELL",
-  operandKind: SHELLS,
+  firstOperands: SHELLS,
   description:
     "Prints the completion script of bash, zsh or fish. It completes commands, options, values, paths, and the checks, channels and tags of the config.",
   page: "start/install.md",
@@ -38,11 +38,9 @@ export const completionsCommand: Command = {
 export function readShell(name: string | undefined): Shell {
   const shell = SHELLS.find((candidate) => candidate === name);
   if (shell !== undefined) return shell;
-  throw new UsageError(
-    name === undefined
-      ? `completions requires the name of a shell: ${SHELLS.join(", ")}`
-      : `the shell is "${name}", expected one of ${SHELLS.join(", ")}`,
-  );
+  const shells = SHELLS.join(", ");
+  if (name !== undefined) throw new UsageError(`the shell is "${name}", expected one of ${shells}`);
+  throw new UsageError(`completions requires the name of a shell: ${shells}`);
 }
 
 interface ShellEntry {
@@ -142,8 +140,8 @@ function describedLine({ value, description }: Candidate): string {
 
 /** The output for a shell: the kind of candidates, then one a line. */
 export function answerText(shell: Shell, completion: Completion, asked: readonly string[]): string {
-  if (completion.offers === "files") return "files\n";
-  const lines = completion.candidates
+  if (completion === "files") return "files\n";
+  const lines = completion
     // A line is a candidate, so that a name with a line break cannot be one.
     .filter(({ value }) => !/\p{Cc}/u.test(value))
     .map((candidate) => SHELL_ENTRIES[shell].line(candidate, asked))
@@ -223,10 +221,8 @@ export interface Candidate {
   readonly description: string;
 }
 
-type Completion =
-  | { readonly offers: "words"; readonly candidates: readonly Candidate[] }
-  /** The shell completes paths better than we could. */
-  | { readonly offers: "files" };
+/** The words to offer, or `files`: the shell completes paths better than we could. */
+type Completion = readonly Candidate[] | "files";
 
 interface CompletionSources {
   readonly commands: readonly Command[];
@@ -235,52 +231,44 @@ interface CompletionSources {
 }
 
 /** Returns the candidates for the last word, not yet filtered by its beginning. */
-export async function complete(
-  words: readonly string[],
-  { commands, namesIn }: CompletionSources,
-): Promise<Completion> {
+export async function complete(words: readonly string[], sources: CompletionSources): Promise<Completion> {
+  const { commands, namesIn } = sources;
   const current = words.at(-1) ?? "";
   const typed = readTyped(words.slice(0, -1), commands);
-  const valuesOf = async (spec: OptionSpec, prefix: string): Promise<Completion> => {
-    if (spec.names === undefined) return fixedValuesOf(spec, prefix);
-    const named = await namesIn(typed.options.get("config"), spec.names);
-    return offer(named.map(({ value, description }) => ({ value: `${prefix}${value}`, description })));
+  const valuesOf = async ({ names, choices, value = "" }: OptionSpec, prefix = ""): Promise<Completion> => {
+    if (names === undefined && choices === undefined && PATH_VALUES.includes(value)) return "files";
+    const named = names === undefined
+      ? (choices ?? []).map(toCandidate)
+      : await namesIn(typed.options.get("config"), names);
+    return named.map((candidate) => ({ ...candidate, value: `${prefix}${candidate.value}` }));
   };
-  if (typed.awaited !== null) return await valuesOf(typed.awaited, "");
+  if (typed.awaited !== null) return await valuesOf(typed.awaited);
   const specs = [...typed.command?.options ?? [], ...COMMON_OPTIONS];
   if (!typed.onlyOperands && current.startsWith("-")) {
     const [, name] = /^--([^=]*)=/.exec(current) ?? [];
     const spec = specs.find((candidate) => candidate.name === name);
     if (spec !== undefined) return await valuesOf(spec, `--${spec.name}=`);
-    return offer(
-      specs.filter((candidate) => candidate.repeatable === true || !typed.options.has(candidate.name)).map(
-        describeOption(current),
-      ),
-    );
+    const open = specs.filter(({ name, repeatable }) => repeatable === true || !typed.options.has(name));
+    // The short form is offered if it was typed, so that the shell continues behind it.
+    return open.map(({ name, short = "", description }) => (
+      { value: current === `-${short}` && short !== "" ? current : `--${name}`, description }
+    ));
   }
   const commandWords = commands.map(({ name, summary }) => ({ value: name, description: summary }));
-  if (typed.word === "help") return offer(typed.operands.length === 0 ? commandWords : []);
+  if (typed.word === "help") return typed.operands.length === 0 ? commandWords : [];
   if (typed.word === null) {
-    return offer([...commandWords, { value: "help", description: "show the help of a command" }]);
+    return [...commandWords, { value: "help", description: "show the help of a command" }];
   }
   const { command, operands } = typed;
-  if (command?.operandKind === undefined || operands.length >= operandsMax(command)) return offer([]);
-  if (command.operandKind === "path") return { offers: "files" };
-  const { operandKind } = command;
-  const firstWords = operandKind === "check" ? [] : "then" in operandKind ? operandKind.first : operandKind;
-  const offersFirst = firstWords.length > 0 && operands.length === 0;
-  const orNames = operandKind !== "check" && "then" in operandKind && operandKind.orNames === true;
-  const first = offersFirst ? firstWords.map(toCandidate) : [];
-  if (offersFirst && !orNames) return offer(first);
-  if (operandKind !== "check" && !("then" in operandKind)) return { offers: "files" };
+  if (command === null || operands.length >= operandsMax(command)) return [];
+  const { operands: usage = "", firstOperands = usage.match(/[a-z]+/g) ?? [] } = command;
+  const first = operands.length === 0 ? firstOperands.map(toCandidate) : [];
+  if (first.length > 0 && !usage.startsWith("[")) return first;
+  if (!usage.includes("NAME")) return "files";
   const named = await namesIn(typed.options.get("config"), "checks");
-  return offer([
-    ...first,
-    ...named.filter(({ value }) =>
-      // Before -- it would be taken for an option.
-      !operands.includes(value) && (typed.onlyOperands || !value.startsWith("-"))
-    ),
-  ]);
+  // Before -- a hyphen would make it an option.
+  const fitting = named.filter(({ value }) => typed.onlyOperands || !value.startsWith("-"));
+  return [...first, ...fitting.filter(({ value }) => !operands.includes(value))];
 }
 
 /** The values of options by name; that of a flag is empty. `onlyOperands`: `--` came. */
@@ -320,25 +308,6 @@ function readTyped(words: readonly string[], commands: readonly Command[]) {
 /** The words with which the help names the value of an option that is a path. */
 const PATH_VALUES: readonly string[] = ["PATH", "FILE", "FOLDER"];
 
-function fixedValuesOf(spec: OptionSpec, prefix: string): Completion {
-  if (spec.choices === undefined) {
-    return spec.value !== undefined && PATH_VALUES.includes(spec.value) ? { offers: "files" } : offer([]);
-  }
-  return offer(spec.choices.map((choice) => toCandidate(`${prefix}${choice}`)));
-}
-
-/** The short form is offered if it was typed, so that the shell continues behind it. */
-function describeOption(current: string): (spec: OptionSpec) => Candidate {
-  return ({ name, short, description }) => ({
-    value: short !== undefined && current === `-${short}` ? current : `--${name}`,
-    description,
-  });
-}
-
 function toCandidate(value: string): Candidate {
   return { value, description: "" };
-}
-
-function offer(candidates: readonly Candidate[]): Completion {
-  return { offers: "words", candidates };
 }

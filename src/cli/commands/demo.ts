@@ -10,9 +10,7 @@ export const demoCommand: Command = {
     "Runs the service with 40 invented checks, whose conditions change while you watch, and with 90 days of history. " +
     "It needs no config, sends nothing, and uses no files and no network except its listening socket. Ctrl-C ends it.",
   page: "guides/live_view.md",
-  options: [
-    option("--listen ADDRESS", `loopback address of the page (default: ${STARTER_ADDRESS})`),
-  ],
+  options: [option("--listen ADDRESS", `loopback address of the page (default: ${STARTER_ADDRESS})`)],
   examples: [
     ["monitor demo", `show the page at http://${STARTER_ADDRESS}/`],
     ["monitor demo --listen 127.0.0.1:8080", "show the page at another port"],

@@ -21,7 +21,6 @@ export const explainCommand: Command = {
   group: "set_up",
   summary: "show every effective setting and where it comes from",
   operands: "[NAME…]",
-  operandKind: "check",
   description:
     "Shows every setting of the config and of each check, or of the named or tagged ones. The last column is the " +
     "origin: check, defaults, config or built-in, and the file if it is an included one. Secrets are not resolved.",
@@ -79,11 +78,7 @@ function explainIn(config: OpenConfig, name: string): readonly Row[] {
 }
 
 /** Adds the names of the checks that patterns and tags select, and whether a channel is for the check. */
-function withMatches(
-  rows: readonly Row[],
-  selectors: CheckSelectors,
-  check: Check | null,
-): readonly Row[] {
+function withMatches(rows: readonly Row[], selectors: CheckSelectors, check: Check | null): readonly Row[] {
   const own = check?.name ?? null;
   return rows.map((row) => {
     if (check !== null && CHANNELS_PATH.test(row.path)) return withoutChannels(row, check);

@@ -49,7 +49,6 @@ export const historyCommand: Command = {
   group: "look",
   summary: "show what happened to a check, or to all of them",
   operands: "[NAME…]",
-  operandKind: "check",
   description:
     "Shows the changes of a check's confirmed condition, and the actions on the live page. For the last 24 hours, 7 " +
     "days and 30 days, or from --from to --to, it also shows availability, failed runs and durations. Without the " +

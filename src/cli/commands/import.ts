@@ -45,7 +45,7 @@ export const importCommand: Command = {
   group: "start",
   summary: "translate the config of another tool",
   operands: "TOOL FILE",
-  operandKind: IMPORTED_TOOLS,
+  firstOperands: IMPORTED_TOOLS,
   description: `TOOL is ${IMPORTED_TOOLS.slice(0, -1).join(", ")} or ${IMPORTED_TOOLS.at(-1)}. ` +
     "Prints a config with the checks and channels of FILE (- for stdin). A comment above it lists the variables to set " +
     "and everything that was not imported, with the reason. Secrets are replaced by placeholders. The config is always " +

@@ -7,7 +7,6 @@ export const initCommand: Command = {
   group: "start",
   summary: "write a starter config",
   operands: "[PATH]",
-  operandKind: "path",
   description:
     "Writes a starter config with comments to PATH (default: ./monitor.jsonc). It is valid and runs unchanged.",
   page: "start/tutorial.md",

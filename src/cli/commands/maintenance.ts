@@ -36,7 +36,6 @@ export const maintenanceCommand: Command = {
   group: "quiet",
   summary: "start or end a maintenance window",
   operands: "start|list|end [NAME…]",
-  operandKind: { first: Object.keys(ACTIONS), then: "check" },
   description:
     "start: opens a maintenance window of the named checks, of all checks with a tag, or of all checks. It ends by itself. " +
     "A running monitor applies it at once. Started twice, a check stays in maintenance until the later end. With the --id of " +

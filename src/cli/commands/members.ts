@@ -56,10 +56,7 @@ function fieldsOf(members: readonly MemberStatus[], config: OpenConfig | null) {
 }
 
 /** Returns the number of checks of each member that runs some, by its name; none for a config with errors. */
-function sharesOf(
-  members: readonly MemberStatus[],
-  config: OpenConfig | null,
-): ReadonlyMap<string, number> {
+function sharesOf(members: readonly MemberStatus[], config: OpenConfig | null): ReadonlyMap<string, number> {
   if (config === null) return new Map();
   const hosts = activeHosts(members);
   const shares = new Map(hosts.map((host) => [host, 0]));

@@ -28,7 +28,6 @@ export const notifyCommand: Command = {
   group: "set_up",
   summary: "send a test notification through every channel",
   operands: "[NAME…]",
-  operandKind: "check",
   description:
     "Sends a notification that is marked as a test through each channel of the config, or of the named or tagged " +
     "checks. A name that no check has may be that of a channel. It prints each step of the delivery.",

@@ -30,7 +30,6 @@ export const permissionsCommand: Command = {
   group: "set_up",
   summary: "print the minimal permissions for the config",
   operands: "[NAME…]",
-  operandKind: "check",
   description:
     "Prints the minimal runtime flags for the active checks of the config, or for the named or tagged ones, including " +
     "their channels and the state. With --check it prints only what the running process lacks, and exits 77.",

@@ -24,7 +24,6 @@ export const proveCommand: Command = {
   group: "set_up",
   summary: "list what a check would not notice",
   operands: "[NAME…]",
-  operandKind: "check",
   description:
     "Runs each check once, keeps in memory what it exchanged, and repeats it with faults: refused, reset, silent or slow, " +
     "another status or body, an expired certificate, a missing file, a failing command, and so on. Lists the faults that " +

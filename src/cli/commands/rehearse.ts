@@ -60,7 +60,6 @@ export const rehearseCommand: Command = {
   group: "set_up",
   summary: "test what the config would send in a scenario",
   operands: "SCENARIO…",
-  operandKind: "path",
   description:
     "Plays scenarios under a virtual clock: what checks find, how channels respond and what people do over time, and every " +
     "message that must come of it. The service itself decides, and runs, sends and stores nothing. A scenario is JSONC " +

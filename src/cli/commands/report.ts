@@ -29,7 +29,6 @@ export const reportCommand: Command = {
     ["monitor report -o web.html web shop", "write two checks"],
     ["monitor report -o status.html --public web", "write a status page for everybody"],
   ],
-  operandKind: "check",
   endings: ["done", "name", "state", "permission", "config"],
   uses: ["read", "write", "net", "env", "sys"],
   run: async (invocation, system) => {

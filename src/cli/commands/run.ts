@@ -26,7 +26,6 @@ export const runCommand: Command = {
   group: "run",
   summary: "run checks now in the running monitor",
   operands: "NAME…",
-  operandKind: "check",
   description:
     "Runs checks now in the monitor that runs on this state, and prints their results. They count like any other result: for " +
     "thresholds, notifications and history.",

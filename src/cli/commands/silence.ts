@@ -29,7 +29,6 @@ import { stateAlongside } from "../open_state.ts";
 
 export const SILENCE_COMMAND = {
   operands: "[NAME…]",
-  operandKind: "check",
   page: "guides/notifications.md",
   uses: ["read", "write", "net", "env", "sys"],
   endings: ["done", "name", "state", "permission", "config"],
@@ -199,10 +198,7 @@ function hintForUnit(length: string): string | undefined {
   return count && `did you mean "${count} ${count === "1" ? "hour" : "hours"}"?`;
 }
 
-const ACTIONS: Actions = {
-  list: { call: list, options: [] },
-  end: { call: end, options: ["tag", "all"] },
-};
+const ACTIONS: Actions = { list: { call: list, options: [] }, end: { call: end, options: ["tag", "all"] } };
 
 export const silenceCommand: Command = {
   ...SILENCE_COMMAND,
@@ -210,7 +206,6 @@ export const silenceCommand: Command = {
   group: "quiet",
   summary: "suppress notifications for a while; list and end silences",
   operands: "[list|end] [NAME…]",
-  operandKind: { first: Object.keys(ACTIONS), then: "check", orNames: true },
   description:
     "Suppresses notifications of the named or tagged checks, or with --all of every check. The checks still run. " +
     "A running monitor applies it at once. When the silence ends, a problem that persists is sent within half a " +

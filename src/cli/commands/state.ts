@@ -6,14 +6,11 @@ import type { StateTables } from "../../state/copy_state.ts";
 import { locateDatabase, openDatabaseTables } from "../open_state.ts";
 import { StateHeldError } from "../failure.ts";
 
-const ACTIONS = ["copy", "schema"] as const;
-
 export const stateCommand: Command = {
   name: "state",
   group: "plumbing",
   summary: "copy a state, or print the schema for PostgreSQL",
   operands: "copy FROM TO | schema",
-  operandKind: ACTIONS,
   description:
     "copy: copies everything from one state to another, new one and compares both. FROM and TO are files or postgres:// URLs. " +
     "Stop the monitor first. schema: prints the SQL that creates the tables in PostgreSQL, for a DBA. The monitor runs it " +

@@ -65,7 +65,6 @@ export const statusCommand: Command = {
   group: "look",
   summary: "show the condition of every check",
   operands: "[NAME…]",
-  operandKind: "check",
   description:
     "Shows the stored condition of every active check, or of the named or tagged ones, and pending notifications. " +
     "It works with and without a running monitor. A check counts as unknown if it has no data, is pending (nothing " +

@@ -31,7 +31,6 @@ export const suggestCommand: Command = {
   group: "set_up",
   summary: "suggest dependencies from the outages of the past",
   operands: "dependencies",
-  operandKind: ["dependencies"],
   description:
     'Prints "depends_on" of checks that failed in each outage of another check, with the times. The other one failed ' +
     "first, or is the ping of the same host. With --write, it writes them into the config; comments and layout stay. " +

@@ -31,7 +31,6 @@ export const summaryCommand: Command = {
   group: "look",
   summary: "summarize outages and availability of a period",
   operands: "[NAME…]",
-  operandKind: "check",
   description:
     "Prints outages, availability against objectives, slow and flapping checks, certificates that expire soon, and " +
     'notifications that were not delivered. With --send, it goes to the channels of the key "summary" instead.',
@@ -99,9 +98,7 @@ const RENDERERS: Readonly<Record<typeof FORMATS[number], (summary: Summary) => s
 
 async function readSummary(invocation: Invocation, system: System): Promise<Summary> {
   const selection = readSelection(invocation);
-  await using known = await openKnownState(invocation, system, {
-    usesNetwork: invocation.has("send"),
-  });
+  await using known = await openKnownState(invocation, system, { usesNetwork: invocation.has("send") });
   const { config, error, store, checks, records, recordOf, monitor } = known;
   const nowMs = system.clock.wallMs();
   const timeZone = config?.summary?.times.timeZone ?? (config ?? system).timeZone();

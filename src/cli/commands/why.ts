@@ -35,7 +35,6 @@ export const whyCommand: Command = {
   group: "look",
   summary: "explain why channels were, or were not, notified of a check",
   operands: "NAME",
-  operandKind: "check",
   description:
     "Shows for each channel of a check the last notification, pending notifications, or why a notification is " +
     "suppressed: the fewest settings, silences and dependencies without which it would be sent now. It uses the same " +

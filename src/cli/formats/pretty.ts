@@ -30,9 +30,7 @@ function makeRows(summary: RunSummary, colors: Colors): readonly TableRow[] {
   const unfinished = { word: "-", paint: colors.dim, duration: "", output: NO_RESULT, detail: [] };
   return CONDITIONS.flatMap((condition) => [
     ...(condition === "unknown"
-      ? summary.unfinished.map((name) => (
-        { ...unfinished, name: printable(name) }
-      ))
+      ? summary.unfinished.map((name) => ({ ...unfinished, name: printable(name) }))
       : []),
     ...summary.records.filter((record) => record.result.condition === condition)
       .map((record) => finishedRow(record, colors)),

@@ -170,7 +170,7 @@ Deno.test("complete() completes the operands of every command that are names or 
   for (const { name, operands = "" } of COMMANDS) {
     const words = [name, ...name === "maintenance" ? ["start"] : [], ""];
     const completion = await complete(words, { commands: COMMANDS, namesIn });
-    const offered = completion.offers === "files" ? null : completion.candidates.map(({ value }) => value);
+    const offered = completion === "files" ? null : completion.map(({ value }) => value);
     if (operands.includes("NAME")) assert.ok(offered?.includes("web"), name);
     if (operands.includes("PATH")) assert.strictEqual(offered, null, name);
   }
