@@ -100,39 +100,33 @@ export async function compareReplays(
   const edited = [after, ...before === null ? [] : [before]].flatMap(({ config }) =>
     config.checks.filter(isOfOthers).map(({ name }) => name)
   );
+  const unknown = after.config.checks.filter(({ name, active }) => active && !past.has(name));
   return {
     after: await play(after),
     before: before && await play(before),
-    unknown: after.config.checks.filter(({ name, active }) => active && !past.has(name)).map(({ name }) =>
-      name
-    ),
+    unknown: unknown.map(({ name }) => name),
     edited: [...new Set(edited)],
-    sinceMs,
-    untilMs,
+    ...{ sinceMs, untilMs },
   };
 }
 
 const LISTED_MAX = 100;
 const NAMES_MAX = 10;
 
-export function comparisonText(
-  { after, before, unknown, edited, sinceMs, untilMs }: ReplayComparison,
-  timeZone: string,
-): string {
+export function comparisonText(comparison: ReplayComparison, timeZone: string): string {
+  const { after, before, unknown, edited, sinceMs, untilMs } = comparison;
   const columns = [...before === null ? [] : [before], after];
   const rows: (readonly string[])[] = [
     ["", ...columns.map(({ label }) => label)],
     ...figuresOf(columns.map(({ replay }) => replay)),
   ];
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length))) ??
-    [];
+  const widthOf = (column: number): number => Math.max(...rows.map((row) => (row[column] ?? "").length));
+  const without = `; without ${counted(unknown.length, "check")} that never ran then: ${named(unknown)}`;
+  const span = `${timeText(sinceMs, timeZone)} to ${timeText(untilMs, timeZone)}`;
   const lines = [
-    `${timeText(sinceMs, timeZone)} to ${timeText(untilMs, timeZone)}` +
-    (unknown.length === 0
-      ? ""
-      : `; without ${counted(unknown.length, "check")} that never ran then: ${named(unknown)}`),
+    span + (unknown.length === 0 ? "" : without),
     "",
-    ...rows.map((row) => row.map((cell, column) => pad(cell, widths[column] ?? 0)).join("  ").trimEnd()),
+    ...rows.map((row) => row.map((cell, column) => pad(cell, widthOf(column))).join("  ").trimEnd()),
     "",
     ...edited.length === 0 ? [] : [`the results are those of other parameters: ${named(edited)}`],
     ...before === null
@@ -149,18 +143,17 @@ function named(checks: readonly string[]): string {
 function figuresOf(replays: readonly Replay[]): readonly (readonly string[])[] {
   const channels = [...new Set(replays.flatMap(({ messages }) => messages.map(({ channel }) => channel)))]
     .sort();
-  const row = (name: string, figure: (replay: Replay) => string | number): readonly string[] => [
-    name,
-    ...replays.map((replay) => String(figure(replay))),
-  ];
+  const row = (
+    name: string,
+    figure: (replay: Replay) => string | number,
+  ) => [name, ...replays.map((replay) => `${figure(replay)}`)];
+  const hasActions = replays.some(({ actions }) => actions.length > 0);
   return [
     row("messages", ({ messages }) => messages.length),
     ...channels.map((channel) =>
       row(`  ${channel}`, ({ messages }) => messages.filter((one) => one.channel === channel).length)
     ),
-    ...replays.some(({ actions }) => actions.length > 0)
-      ? [row("actions", ({ actions }) => actions.length)]
-      : [],
+    ...hasActions ? [row("actions", ({ actions }) => actions.length)] : [],
     row("nights with one", ({ nights }) => nights.length),
     row("outages", ({ outages }) => outages.length),
     row("mean delay", ({ meanDelayMs }) => meanDelayMs === null ? "-" : describeDuration(meanDelayMs)),
@@ -191,9 +184,8 @@ export function listed(lines: readonly string[]): readonly string[] {
 }
 
 /** Returns the comparison as JSON; fields are only ever added. */
-export function comparisonFields(
-  { after, before, unknown, edited, sinceMs, untilMs }: ReplayComparison,
-): Readonly<Record<string, unknown>> {
+export function comparisonFields(comparison: ReplayComparison): Readonly<Record<string, unknown>> {
+  const { after, before, unknown, edited, sinceMs, untilMs } = comparison;
   return {
     from: isoTime(sinceMs),
     until: isoTime(untilMs),
@@ -210,12 +202,8 @@ export function comparisonFields(
       })),
       mean_delay_seconds: replay.meanDelayMs === null ? null : replay.meanDelayMs / 1000,
     })),
-    differences: before === null
-      ? []
-      : differencesOf(before.replay.messages, after.replay.messages).map(({ sign, message }) => ({
-        sign,
-        ...messageFields(message),
-      })),
+    differences: before === null ? [] : differencesOf(before.replay.messages, after.replay.messages)
+      .map(({ sign, message }) => ({ sign, ...messageFields(message) })),
   };
 }
 

@@ -18,6 +18,7 @@ import {
   joinPermissions,
   missingPermissions,
   permissionFlag,
+  type PermissionList,
   type RequiredPermission,
   requiredPermissionsOf,
 } from "../permissions/required_permissions.ts";
@@ -29,7 +30,7 @@ import type { LoadedConfig } from "../config/load.ts";
 import type { Listen } from "../domain/generated/config.ts";
 import { parseListenAddress } from "../shared/ip_address.ts";
 
-interface ConfigPermissionsOptions extends CommandContext {
+interface CallOptions extends CommandContext {
   readonly checks: readonly Check[];
   /** Whether their channels are called. @default true */
   readonly notifies?: boolean;
@@ -41,11 +42,8 @@ interface ConfigPermissionsOptions extends CommandContext {
   readonly outputs?: readonly string[];
 }
 
-export async function permissionsOfConfig(
-  config: OpenConfig,
-  { invocation, system, checks, notifies = true, channels = [], listens = true, outputs = [] }:
-    ConfigPermissionsOptions,
-): Promise<readonly RequiredPermission[]> {
+export async function permissionsOfConfig(config: OpenConfig, call: CallOptions): Promise<PermissionList> {
+  const { invocation, system, checks, notifies = true, channels = [], listens = true, outputs = [] } = call;
   const { heartbeat, reportTo } = config;
   const ofConfig = notifies ? [...config.summary?.notifications ?? [], ...config.channels.values()] : [];
   const requiredPermissions = await requiredPermissionsOf({
@@ -72,22 +70,19 @@ export async function permissionsOfConfig(
   ];
   return joinPermissions([
     ...vital.map((one) => ({ ...one, isVital: true })),
-    need(
-      "commands of the config",
-      commands.size > 0 ? { read: [...commands.values()], env: ["PATH"] } : null,
-    ),
+    need("commands of the config", commands.size > 0 && { read: [...commands.values()], env: ["PATH"] }),
     need("placeholders of the config", permissionsOfSecrets(config)),
     need("connectivity", { net: connectivity ?? [] }),
     need("opentelemetry", opentelemetry && permissionsOfUrl(opentelemetry.target)),
     need("notifications", { sys: ["hostname"] }),
     need("ownership of files", { sys: ["uid"] }),
     need("color", { env: ["NO_COLOR", "TERM"] }),
-    need("the proxy warning", isOnNetwork ? { env: PROXY_VARIABLES } : null),
+    need("the proxy warning", isOnNetwork && { env: PROXY_VARIABLES }),
   ], requiredPermissions);
 }
 
-function need(neededBy: string, requiredPermissions: RequiredPermissions | null) {
-  return { neededBy, requiredPermissions: requiredPermissions ?? {} };
+function need(neededBy: string, requiredPermissions: RequiredPermissions | null | false) {
+  return { neededBy, requiredPermissions: requiredPermissions || {} };
 }
 
 /** If these are set, the runtime connects to their hosts, whatever hosts are granted. */
@@ -103,16 +98,15 @@ export const PROXY_VARIABLES: readonly string[] = ["HTTP_PROXY", "HTTPS_PROXY", 
  * @throws {MissingPermissionsError} If nothing can run without a missing permission.
  */
 export function dropOtherPermissions(
-  requiredPermissions: readonly RequiredPermission[],
+  requiredPermissions: PermissionList,
   { system, config }: { readonly system: System; readonly config: Pick<OpenConfig, "lacks"> },
-): readonly RequiredPermission[] {
+): PermissionList {
   const missing = requireGranted(requiredPermissions, system);
   for (const { permission, value } of requiredPermissions) {
     if (permission === "env") system.environment(value);
   }
-  const used = new Set(
-    requiredPermissions.filter((need) => !isReadAtStart(need)).map(({ permission }) => permission),
-  );
+  const required = requiredPermissions.filter((need) => !isReadAtStart(need));
+  const used = new Set(required.map(({ permission }) => permission));
   const isComplete = config.lacks.length === 0;
   // A redirect may lead to TLS, whatever the config has.
   if (used.has("net") || !isComplete) system.trustMachine();
@@ -128,11 +122,8 @@ export function dropOtherPermissions(
  *
  * @throws {MissingPermissionsError} If nothing can run without one of them, or it was dropped and needs a restart.
  */
-export function requireGranted(
-  requiredPermissions: readonly RequiredPermission[],
-  system: System,
-): readonly RequiredPermission[] {
-  const required = requiredPermissions.filter((need) => !isReadAtStart(need));
+export function requireGranted(all: PermissionList, system: System): PermissionList {
+  const required = all.filter((need) => !isReadAtStart(need));
   const missing = missingPermissions(required, system.permissions);
   const vital = missing.filter(({ isVital = false, permission }) =>
     isVital || system.permissions.isDropped(permission)
@@ -159,8 +150,7 @@ function isReadAtStart({ permission, value }: RequiredPermission): boolean {
 function configPaths({ sources, listedDirectories }: OpenConfig): readonly string[] {
   // The runtime compares paths without looking at links, so ".." may be left out as a text.
   const directories = listedDirectories.map((directory) => normalize(directory));
-  const isCovered = (path: string): boolean =>
-    directories.some((directory) => path.startsWith(`${directory}/`));
+  const isCovered = (path: string) => directories.some((directory) => path.startsWith(`${directory}/`));
   const paths = sources.flatMap(({ path }) => path === null ? [] : [normalize(path)]);
   return [...paths, ...directories].filter((path) => !isCovered(path));
 }
@@ -177,22 +167,19 @@ function permissionsOfSecrets({ files }: OpenConfig): RequiredPermissions {
  * The directory of a state without a configured path is the monitor's own. For a configured path only the files
  * themselves are needed, unless the state is damaged and has to be quarantined under another name.
  */
-async function permissionsOfState(
-  { path, named, postgres }: StateLocation,
-  system: System,
-): Promise<RequiredPermissions> {
+async function permissionsOfState({ path, named, postgres }: StateLocation, system: System) {
   if (path === null) return {};
   if (postgres !== undefined) {
     return (await import("../config/open_postgres.ts")).permissionsOfPostgres(postgres, system);
   }
   if (!named) return { read: [dirname(path)], write: [dirname(path)], env: STATE_VARIABLES };
   const paths = ["", ...COMPANIONS, ".lock"].map((ending) => path + ending);
-  const isDirectoryMissing = await system.files.stat(dirname(path)).then(
-    () => false,
-    (error) => error instanceof Deno.errors.NotFound,
-  );
-  // It is created then, which requires its own permission.
-  return { read: paths, write: isDirectoryMissing ? [...paths, dirname(path)] : paths };
+  // A missing directory is created, which requires its own permission.
+  return { read: paths, write: await isMissing(dirname(path), system) ? [...paths, dirname(path)] : paths };
+}
+
+export async function isMissing(path: string, { files }: Pick<System, "files">): Promise<boolean> {
+  return await files.stat(path).then(() => false, (error) => error instanceof Deno.errors.NotFound);
 }
 
 const STATE_VARIABLES: readonly string[] = ["STATE_DIRECTORY", "XDG_STATE_HOME", "HOME"];
@@ -218,9 +205,8 @@ export function listenOf(
   // The missing part may be the token.
   if (listen === null && "listen" in written) return null;
   if (parseListenAddress(address) === null) {
-    throw new UsageError(
-      `--listen is "${address}", expected an IP address with a port, such as 127.0.0.1:9797`,
-    );
+    const example = "an IP address with a port, such as 127.0.0.1:9797";
+    throw new UsageError(`--listen is "${address}", expected ${example}`);
   }
   const settings = { intervalMs: INTERVAL_MS, actions: false, ...listen, address };
   const exposure = describeExposure(settings);

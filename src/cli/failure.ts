@@ -64,10 +64,7 @@ export class MissingPermissionsError extends Error {
   constructor(
     missing: readonly RequiredPermission[],
     { ownConfig }: Pick<System, "ownConfig">,
-    { message = "missing permissions of the config", hint }: {
-      readonly message?: string;
-      readonly hint?: string;
-    } = {},
+    { message = "missing permissions of the config", hint }: Partial<Record<"message" | "hint", string>> = {},
   ) {
     super(message);
     this.missing = missing;
@@ -88,10 +85,10 @@ function describeMissingPermissions({ message: text, missing, hint }: MissingPer
   };
 }
 
+const BEFORE_FLAG = /, (?:run again with the|specify the required permissions) /;
+
 function describeMissingPermission(error: Error): Failure {
-  const [need = error.message, flag] = error.message.split(
-    /, (?:run again with the|specify the required permissions) /,
-  );
+  const [need = error.message, flag] = error.message.split(BEFORE_FLAG);
   const hint = flag === undefined ? null : `grant it with ${exactFlag(need, flag)}`;
   return { text: render(`missing permission: ${need}`, hint), exitCode: EXIT.permission };
 }
@@ -208,7 +205,7 @@ export function missingPermissionIn(error: unknown): Error | null {
   return error instanceof StoreError && error.cause instanceof Deno.errors.NotCapable ? error.cause : null;
 }
 
-interface DiagnosticOptions {
+interface Style {
   readonly color: boolean;
   /** A warning is called one; an error goes without a word for it. */
   readonly severity: "error" | "warning";
@@ -241,21 +238,17 @@ function mask(text: string): string {
 }
 
 /** Prints each error with its place, its line, and a caret below it; one of an included file has its own source. */
-export function renderProblems(
-  source: Source,
-  problems: readonly PlacedProblem[],
-  options: DiagnosticOptions,
-): string {
-  const shown = problems.slice(0, SHOWN_MAX).map((problem) => renderProblem(source, problem, options));
+export function renderProblems(source: Source, problems: readonly PlacedProblem[], style: Style): string {
+  const shown = problems.slice(0, SHOWN_MAX).map((problem) => renderProblem(source, problem, style));
   const rest = problems.length - shown.length;
   return shown.join("") + (rest > 0 ? `… and ${rest} more\n` : "");
 }
 
-function renderProblem(config: Source, problem: PlacedProblem, options: DiagnosticOptions): string {
+function renderProblem(config: Source, problem: PlacedProblem, { color, severity }: Style): string {
   const { source = config } = problem;
-  const colors = createColors(options.color);
+  const colors = createColors(color);
   const path = problem.path === "" ? "" : `${printable(problem.path)}: `;
-  const kind = options.severity === "warning" ? `${colors.yellow("warning:")} ` : "";
+  const kind = severity === "warning" ? `${colors.yellow("warning:")} ` : "";
   const place = colors.bold(`${printable(source.label)}:${problem.line}:${problem.column}:`);
   const { line, caretColumn } = excerpt(source.text, problem);
   const number = String(problem.line);
@@ -270,23 +263,18 @@ function renderProblem(config: Source, problem: PlacedProblem, options: Diagnost
 }
 
 /** Returns the line of a problem, truncated around it, and the column of the caret on a terminal. */
-function excerpt(
-  text: string,
-  problem: PlacedProblem,
-): { readonly line: string; readonly caretColumn: number } {
+function excerpt(text: string, problem: PlacedProblem) {
   const start = problem.offset - (problem.column - 1);
   // A config on one line can have megabytes, so only the surroundings are searched.
   const from = Math.max(start, problem.offset - MASKED_WIDTH);
   const masked = maskSecrets(text.slice(from, problem.offset + MASKED_WIDTH));
   const position = problem.offset - from;
   const ahead = masked.slice(position, position + EXCERPT_WIDTH).split(/[\r\n]/)[0] ?? "";
-  const behind = masked.slice(Math.max(0, position - EXCERPT_WIDTH), position);
-  const isWhole = start >= problem.offset - EXCERPT_WIDTH &&
-    behind.trimStart().length + ahead.length <= EXCERPT_WIDTH;
-  const before = isWhole ? behind.trimStart() : behind.trimStart().slice(-EXCERPT_WIDTH / 2);
+  const behind = masked.slice(Math.max(0, position - EXCERPT_WIDTH), position).trimStart();
+  const isWhole = start >= problem.offset - EXCERPT_WIDTH && behind.length + ahead.length <= EXCERPT_WIDTH;
+  const before = isWhole ? behind : behind.slice(-EXCERPT_WIDTH / 2);
   const after = isWhole ? ahead : ahead.slice(0, EXCERPT_WIDTH - before.length);
-  const left = (before.length < behind.trimStart().length ? "…" : "") +
-    printable(before.replaceAll("\t", " "));
+  const left = (before.length < behind.length ? "…" : "") + printable(before.replaceAll("\t", " "));
   const right = printable(after.replaceAll("\t", " ")) + (after.length < ahead.length ? "…" : "");
   return { line: left + right, caretColumn: textWidth(left) };
 }

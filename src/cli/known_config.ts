@@ -51,19 +51,13 @@ export async function openKnownConfig(invocation: Invocation, system: System): P
   }
 }
 
-async function locateStateOf(
-  { source }: ConfigError,
-  invocation: Invocation,
-  system: System,
-): Promise<StateLocation | null> {
+async function locateStateOf({ source }: ConfigError, invocation: Invocation, system: System) {
   if (source === null && invocation.text("state") === undefined) return null;
-  const found = source === null ? null : findStatePath(source.text);
-  const written = source === null ? undefined : parseText(source.text).value;
-  const place = await locateState(invocation, {
-    source: source ?? { path: null },
-    statePath: found === null || source === null ? null : absolutePath(found, source.directory),
-    postgres: postgresIn(written, source?.directory ?? system.workingDirectory),
-  }, system);
+  const { text = "", path = null, directory = system.workingDirectory } = source ?? {};
+  const found = findStatePath(text);
+  const statePath = found === null ? null : absolutePath(found, directory);
+  const postgres = postgresIn(parseText(text).value, directory);
+  const place = await locateState(invocation, { source: { path }, statePath, postgres }, system);
   if (place.postgres !== undefined) return place;
   return place.path !== null && await system.state.files.look(place.path) !== null ? place : null;
 }
@@ -128,17 +122,14 @@ function shownChecks(
   return [...served, ...added.values()];
 }
 
-/** Returns the checks of a process, or of the records if none is known. */
-export function checksOfState(
-  run: MonitorRun | null,
-  records: readonly CheckRecord[],
-): readonly ShownCheck[] {
+/** Returns the checks of a process, or of the stored records if none is known. */
+export function checksOfState(run: MonitorRun | null, stored: readonly CheckRecord[]): readonly ShownCheck[] {
   // Without its schedule, a check is overdue when its record says so: `overdueAtMs` adds two of these intervals.
-  const intervals = new Map(records.map(({ name, overdueAtMs, nextRunAtMs }) => {
+  const intervals = new Map(stored.map(({ name, overdueAtMs, nextRunAtMs }) => {
     const leftMs = overdueAtMs === null || nextRunAtMs === null ? 0 : overdueAtMs - nextRunAtMs;
     return [name, Math.max(0, leftMs / 2)];
   }));
-  return (run?.checks ?? records.map(({ name }) => ({ name }))).map((served) => {
+  return (run?.checks ?? stored.map(({ name }) => ({ name }))).map((served) => {
     const intervalMs = intervals.get(served.name) ?? 0;
     return {
       ...served,

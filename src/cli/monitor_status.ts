@@ -3,9 +3,9 @@ import { MINUTE_MS } from "../shared/time_units.ts";
 import { hashHex } from "../shared/hash.ts";
 import { describeDuration } from "../domain/duration.ts";
 import { ControlSocketError } from "../domain/http_servers.ts";
-import { describeNotRunning, type MonitorRun, type NotRunning } from "../domain/monitor_run.ts";
+import { describeNotRunning, type MonitorRun } from "../domain/monitor_run.ts";
 import { type CheckRecord, type Store, StoreError } from "../domain/store.ts";
-import { DEAD_AFTER_MS, isLiveMember, type MemberStatus } from "../domain/membership.ts";
+import { DEAD_AFTER_MS, isLiveMember } from "../domain/membership.ts";
 import type { System } from "../domain/system.ts";
 import { describeMember, locationStatuses, type MonitorStatus } from "../outputs/json/monitor_fields.ts";
 import { readServices } from "../state/read_store.ts";
@@ -49,11 +49,7 @@ export async function readMonitorStatus(
  * Reads the members that run checks, or died. While none seems to be live, it waits for a heartbeat as long as a live one
  * needs at most: they send none while the database is away, and it may have returned just now.
  */
-async function readMembers(
-  store: Store,
-  { ended }: MonitorRun,
-  { clock }: Pick<System, "clock">,
-): Promise<readonly MemberStatus[] | null> {
+async function readMembers(store: Store, { ended }: MonitorRun, { clock }: Pick<System, "clock">) {
   for (let leftMs = DEAD_AFTER_MS;; leftMs -= AGAIN_MS) {
     const members = await readServices(store);
     const isSettled = ended !== null || members === null || members.length === 0;
@@ -64,12 +60,9 @@ async function readMembers(
 
 const AGAIN_MS = 500;
 
-async function stateOf(
-  run: MonitorRun,
-  { place, members, records, system }:
-    & Pick<MonitorStatusOptions, "place" | "records" | "system">
-    & Pick<MonitorStatus, "members">,
-): Promise<NotRunning["state"] | "running" | "cron"> {
+type StateOptions = Omit<MonitorStatusOptions, "config"> & Pick<MonitorStatus, "members">;
+
+async function stateOf(run: MonitorRun, { place, members, records, system }: StateOptions) {
   const { mode, processId, ended, controlPath } = run;
   if (mode === "cron") return "cron";
   if (ended !== null) return ended.state;
@@ -124,14 +117,10 @@ function endOf(
 }
 
 /** Returns the last time at which a service is known to have run, by what it stored. */
-function lastSeenMs(
-  { startedAtMs, configLoadedAtMs, aliveAtMs = 0 }: MonitorRun,
-  records: readonly CheckRecord[],
-): number {
-  return records.reduce(
-    (lastMs, { condition }) => Math.max(lastMs, condition.observedAtMs ?? 0),
-    Math.max(startedAtMs, configLoadedAtMs, aliveAtMs),
-  );
+function lastSeenMs(run: MonitorRun, records: readonly CheckRecord[]): number {
+  const { startedAtMs, configLoadedAtMs, aliveAtMs = 0 } = run;
+  const observedMs = records.reduce((ms, { condition }) => Math.max(ms, condition.observedAtMs ?? 0), 0);
+  return Math.max(startedAtMs, configLoadedAtMs, aliveAtMs, observedMs);
 }
 
 /** Returns whether two paths lead to one file, perhaps by symlinks. */
@@ -144,11 +133,7 @@ export async function isSameFile(
   return one === other || await real(one) === await real(other);
 }
 
-async function compareConfig(
-  run: MonitorRun,
-  config: OpenConfig | null,
-  system: Pick<System, "files">,
-): Promise<MonitorStatus["config"]> {
+async function compareConfig(run: MonitorRun, config: OpenConfig | null, system: Pick<System, "files">) {
   if (config === null || config.source.path === null || run.configPath === null) return "unknown";
   if (!await isSameFile(config.source.path, run.configPath, system)) return "another";
   return configHash(config) === run.configHash ? "same" : "edited";
@@ -183,12 +168,8 @@ export function describeMonitorTrouble(
 ): readonly string[] {
   if (status === null) return [];
   const idle = (status.members ?? []).map(({ host, ...member }) => ({ host, text: describeMember(member) }))
-    .filter(({ text }) => text !== "live");
-  return [
-    ...describeTroubleOf(status, options),
-    ...idle.map(({ host, text }) => `member "${host}": ${text}`),
-    ...describeLocations(status),
-  ];
+    .filter(({ text }) => text !== "live").map(({ host, text }) => `member "${host}": ${text}`);
+  return [...describeTrouble(status, options), ...idle, ...describeLocations(status)];
 }
 
 /** Calls of cron are no members, so without any service the locations are unknown. */
@@ -200,10 +181,7 @@ function describeLocations({ state, locations = [] }: MonitorStatus): readonly s
   });
 }
 
-function describeTroubleOf(
-  { state, run, config }: MonitorStatus,
-  { nowMs, hasErrors, timeZone }: NoteOptions,
-): readonly string[] {
+function describeTrouble({ state, run, config }: MonitorStatus, { nowMs, hasErrors, timeZone }: NoteOptions) {
   if (state === "hangs") {
     const process = run.processId === null ? "it" : `process ${run.processId}`;
     return [`monitor: ${process} does not respond; restart it`];
@@ -214,11 +192,8 @@ function describeTroubleOf(
   const loaded = describeDuration(Math.max(0, nowMs - run.configLoadedAtMs));
   if (run.failedReload !== null && config !== "same") {
     const { atMs, reason } = run.failedReload;
-    return [
-      `config: not reloaded at ${
-        timeText(atMs, timeZone)
-      }, monitor uses the one loaded ${loaded} ago: ${reason}`,
-    ];
+    const at = timeText(atMs, timeZone);
+    return [`config: not reloaded at ${at}, monitor uses the one loaded ${loaded} ago: ${reason}`];
   }
   if (hasErrors) return [`config: invalid; monitor uses the one loaded ${loaded} ago`];
   if (config !== "edited") return [];

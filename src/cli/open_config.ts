@@ -15,6 +15,8 @@ import type { Redact } from "../shared/redact.ts";
 import { rememberSecrets } from "./failure.ts";
 import { locateState } from "./open_state.ts";
 
+type EntryOf = Awaited<ReturnType<typeof entriesOf>>;
+
 /** Loads the modules that vary by kind, for commands that create checks. */
 export async function readKinds(
   kinds: readonly CheckKind[],
@@ -96,11 +98,7 @@ export function withTarget(check: Check, { target }: CheckKindEntry<CheckKind>, 
 }
 
 /** Returns a check with whether it needs the network: by the config, else if its target is another machine. */
-async function withConnectivity(
-  check: Check,
-  entry: CheckKindEntry<CheckKind>,
-  system: System,
-): Promise<Check> {
+async function withConnectivity(check: Check, entry: CheckKindEntry<CheckKind>, system: System) {
   if (check.connectivity !== undefined || check.lack !== undefined) return check;
   const { net = [], isOfMachine = false } = await entry.requiredPermissions(check, system);
   const hosts = [
@@ -136,10 +134,7 @@ export function refuseLacks({ lacks, placed, source }: LoadedConfig): void {
   throw new ConfigError(message, { source, problems: placed(lacks) });
 }
 
-async function withLocations(
-  { checks, fileOf }: LoadedConfig,
-  entryOf: (check: Check) => CheckKindEntry<CheckKind>,
-): Promise<LocatedChecks> {
+async function withLocations({ checks, fileOf }: LoadedConfig, entryOf: EntryOf): Promise<LocatedChecks> {
   if (checks.every(({ locations }) => locations === undefined)) return { checks, problems: [] };
   const { locateChecks } = await import("../config/locations.ts");
   return locateChecks(checks, { fileOf, refusalOf: (check) => entryOf(check).withoutLocations ?? null });
@@ -153,10 +148,7 @@ export async function rejectUnsharedLocations(config: OpenConfig, checks: readon
 }
 
 /** A check-in over HTTP has nothing but its key to be recognized by. */
-function findSharedKeys(
-  checks: readonly Check[],
-  entryOf: (check: Check) => CheckKindEntry<CheckKind>,
-): readonly Problem[] {
+function findSharedKeys(checks: readonly Check[], entryOf: EntryOf): readonly Problem[] {
   const names = new Map<string, string>();
   return checks.flatMap((check) => {
     const key = check.lack === undefined ? entryOf(check).pingKey?.(check) : undefined;

@@ -31,11 +31,10 @@ export async function locateState(
   const named = invocation.text("state");
   if (named === "") throw new UsageError("--state is empty, expected a path or none");
   if (named === "none") return { path: null, named: true };
-  if (named !== undefined && isPostgresUrl(named)) {
-    return databaseLocation(await locateDatabase(named, system));
-  }
+  const isUrl = named !== undefined && isPostgresUrl(named);
+  const postgres = isUrl ? await locateDatabase(named, system) : named === undefined ? config.postgres : null;
+  if (postgres !== null) return { path: postgres.url, postgres, named: true };
   if (named !== undefined) return { path: pathFromHere(named, system), named: true };
-  if (config.postgres !== null) return databaseLocation(config.postgres);
   if (config.statePath !== null) return { path: config.statePath, named: true };
   const { path } = config.source;
   if (path === null) return { path: null, named: false };
@@ -50,10 +49,6 @@ export async function locateDatabase(url: string, system: System): Promise<Postg
   const parsed = parsePostgresUrl(url, system.workingDirectory);
   if ("message" in parsed) throw new UsageError(parsed.message, parsed.hint);
   return parsed;
-}
-
-function databaseLocation(postgres: PostgresSettings): StateLocation {
-  return { path: postgres.url, postgres, named: true };
 }
 
 const NO_DIRECTORY = "none of STATE_DIRECTORY, XDG_STATE_HOME and HOME is set to an absolute path";
@@ -170,11 +165,7 @@ export async function readSharedState(
   return await unlessMissing(postgres.url, system, open);
 }
 
-async function unlessMissing<Opened>(
-  path: string,
-  system: System,
-  open: () => Promise<Opened>,
-): Promise<Opened | null> {
+async function unlessMissing<Opened>(path: string, system: System, open: () => Promise<Opened>) {
   try {
     return await open();
   } catch (error) {

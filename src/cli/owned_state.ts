@@ -98,10 +98,7 @@ async function openOwned(path: string, { system, warn, heldHint }: OwnOptions): 
     };
     let store = await open();
     return {
-      store,
-      path,
-      shared: null,
-      lockPath: `${path}.lock`,
+      ...{ store, path, shared: null, lockPath: `${path}.lock` },
       reopen: async (error) => {
         await store.close();
         // If an earlier attempt failed after it had quarantined the damaged file, there is nothing to quarantine.
@@ -137,11 +134,7 @@ async function openDatabase(
   const shared = await openShared(postgres, system, { access: "own", ...waits && { waiting } });
   const { store } = shared;
   return {
-    store,
-    path: postgres.url,
-    shared,
-    lockPath: null,
-    isUnreachable,
+    ...{ store, path: postgres.url, shared, lockPath: null, isUnreachable },
     // A server repairs its own damage.
     reopen: (error) => Promise.reject(error),
     whileLocked: (work) => Promise.race([work, unusable.promise]),

@@ -28,9 +28,8 @@ export function readSpan(invocation: Invocation, { timeZone, nowMs }: TimeContex
   if (to === undefined) return { sinceMs, untilMs: nowMs };
   const untilMs = readTime(invocation, "to", { timeZone, nowMs: sinceMs, isEnd: true, example: EXAMPLE });
   if (untilMs === null || untilMs <= sinceMs) {
-    throw new UsageError(
-      `--to is ${quoteValue(to)}, expected a time after --from ${quoteValue(invocation.text("from"))}`,
-    );
+    const from = quoteValue(invocation.text("from"));
+    throw new UsageError(`--to is ${quoteValue(to)}, expected a time after --from ${from}`);
   }
   return { sinceMs, untilMs: Math.min(untilMs, nowMs) };
 }

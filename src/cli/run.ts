@@ -71,10 +71,8 @@ async function answerWithoutCommand(args: readonly string[], system: System): Pr
   if (first === "-v") throw new UsageError('unexpected "-v"', OTHER_WORDS.version);
   if (first !== undefined) {
     const meant = await checkWith(first);
-    throw new UsageError(
-      `unexpected "${first}", expected a command`,
-      meant === null ? "see: monitor --help" : `did you mean: ${meant}`,
-    );
+    const hint = meant === null ? "see: monitor --help" : `did you mean: ${meant}`;
+    throw new UsageError(`unexpected "${first}", expected a command`, hint);
   }
   system.stderr.write(PROGRAM_HELP);
   return EXIT.usage;
@@ -97,10 +95,8 @@ async function loadCommand(name: string): Promise<Command> {
   if (load !== undefined) return await load();
   const known = Object.hasOwn(OTHER_WORDS, name) ? OTHER_WORDS[name] : undefined;
   const meant = nearest(name, Object.keys(COMMAND_LOADERS));
-  throw new UsageError(
-    `unknown command "${name}"`,
-    known ?? (meant === undefined ? "see: monitor --help" : `did you mean "monitor ${meant}"?`),
-  );
+  const hint = meant === undefined ? "see: monitor --help" : `did you mean "monitor ${meant}"?`;
+  throw new UsageError(`unknown command "${name}"`, known ?? hint);
 }
 
 const AS_SERVICE = "run the checks as a service with: monitor check";

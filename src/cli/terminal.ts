@@ -5,15 +5,13 @@ import { createTrouble, messageOf } from "../shared/describe_error.ts";
 import { firstItems, printable } from "../shared/text.ts";
 
 /** A terminal that is not dumb has color, unless `NO_COLOR` is set to anything (https://no-color.org). */
-export function usesColor(sink: TextSink, system: Pick<System, "environment">): boolean {
+export function usesColor(sink: TextSink, system: WithEnvironment): boolean {
   return sink.isTerminal && !system.environment("NO_COLOR") && system.environment("TERM") !== "dumb";
 }
 
-export function wantsColor(
-  invocation: Invocation,
-  sink: TextSink,
-  system: Pick<System, "environment">,
-): boolean {
+type WithEnvironment = Pick<System, "environment">;
+
+export function wantsColor(invocation: Invocation, sink: TextSink, system: WithEnvironment): boolean {
   return !invocation.has("no-color") && usesColor(sink, system);
 }
 
@@ -156,11 +154,10 @@ export function abortOnStop(
     abort.abort(new Error(`Stopped by ${signal}`));
   });
   return {
-    signal: abort.signal,
+    ...{ signal: abort.signal, end },
     get code() {
       return code;
     },
-    end,
   };
 }
 

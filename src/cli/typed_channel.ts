@@ -25,10 +25,8 @@ export async function openTypedChannel(text: string, context: CommandContext): P
     const [{ path, message } = { path: "", message: error.message }] = error.problems;
     const key = path.slice(path.lastIndexOf(".") + 1);
     const isNamed = ["url", "parameters"].includes(key) || message.includes(`"${key}"`);
-    throw new UsageError(
-      `--to: ${isNamed ? "" : `${key} `}${message}`,
-      `write ${formOf(kind, parametersSchema.required)}`,
-    );
+    const hint = `write ${formOf(kind, parametersSchema.required)}`;
+    throw new UsageError(`--to: ${isNamed ? "" : `${key} `}${message}`, hint);
   }
 }
 

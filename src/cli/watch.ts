@@ -1,8 +1,8 @@
 import { describeDuration } from "../domain/duration.ts";
-import type { System, TextSink } from "../domain/system.ts";
+import type { System } from "../domain/system.ts";
 import { sleep } from "../shared/deadline.ts";
 import { timeText } from "../shared/local_time.ts";
-import { abortOnStop, createColors } from "./terminal.ts";
+import { abortOnStop, createColors, sinkLike } from "./terminal.ts";
 import { EXIT } from "./command_definition.ts";
 import { describeFailure } from "./failure.ts";
 
@@ -30,12 +30,7 @@ export async function watch({ system, intervalMs, color, print }: WatchOptions):
   const { dim } = createColors(color);
   const printed = async (): Promise<string> => {
     let text = "";
-    const sink: TextSink = {
-      write: (piece) => void (text += piece),
-      closed: false,
-      isTerminal: true,
-      columns: () => stdout.columns(),
-    };
+    const sink = sinkLike(stdout, (piece) => void (text += piece));
     await print({ ...system, stdout: sink, stderr: sink });
     return text;
   };

@@ -52,10 +52,8 @@ interface PrintingCommand {
 }
 
 /** Returns the output of a command; `null`, with a note, if it can't be run. */
-async function printedBy(
-  { name, arguments: words, what, codes = [0], missing }: PrintingCommand,
-  { system, note, deny }: Discovery,
-): Promise<string | null> {
+async function printedBy(command: PrintingCommand, { system, note, deny }: Discovery) {
+  const { name, arguments: words, what, codes = [0], missing } = command;
   if (!system.mayReadEnvironment("PATH")) {
     deny(what, { permission: "env", value: "PATH" });
     return null;
@@ -93,7 +91,7 @@ const FILE_BYTES_MAX = 1024 * 1024;
 /** Returns the text of a file; `null` if there is none, or, with a note, if it can't be read. */
 async function textOf(path: string, what: string, discovery: Discovery): Promise<string | null> {
   const { files } = discovery.system;
-  return await unlessUnreadable(path, { what, discovery }, async (place) => {
+  return await unlessUnreadable(path, { ...discovery, what }, async (place) => {
     const { kind, sizeBytes } = await files.stat(place);
     if (kind !== "file" || sizeBytes > FILE_BYTES_MAX) return null;
     return new TextDecoder().decode(await files.read(place));
@@ -103,12 +101,12 @@ async function textOf(path: string, what: string, discovery: Discovery): Promise
 /** Returns the names in a directory, in order; none if there is none, or, with a note, if it can't be read. */
 async function namesIn(path: string, what: string, discovery: Discovery): Promise<readonly string[]> {
   const list = async (place: string) => [...await discovery.system.files.list(place)].sort();
-  return await unlessUnreadable(path, { what, discovery }, list) ?? [];
+  return await unlessUnreadable(path, { ...discovery, what }, list) ?? [];
 }
 
 async function unlessUnreadable<T>(
   path: string,
-  { what, discovery: { root = "", note, deny } }: { readonly what: string; readonly discovery: Discovery },
+  { what, root = "", note, deny }: Discovery & { readonly what: string },
   read: (place: string) => Promise<T>,
 ): Promise<T | null> {
   try {
@@ -193,10 +191,8 @@ async function discoverCronJobs(discovery: Discovery): Promise<readonly Proposal
   }
   if (discovery.system.platform === "windows") return proposals;
   // Without a crontab, it exits with 1.
-  const own = await printedBy(
-    { name: "crontab", arguments: ["-l"], what: CRON_JOBS, codes: [0, 1] },
-    discovery,
-  );
+  const command = { name: "crontab", arguments: ["-l"], what: CRON_JOBS, codes: [0, 1] };
+  const own = await printedBy(command, discovery);
   return [...proposals, ...jobsIn(own ?? "", { place: "the crontab", hasUser: false })];
 }
 
@@ -236,7 +232,14 @@ const FILES_MAX = 500;
 
 async function discoverCertificates(discovery: Discovery): Promise<readonly Proposal[]> {
   const files: string[] = [];
-  for (const [path, levels] of DIRECTORIES) await collect(path, levels, { discovery, files });
+  const collect = async (directory: string, levels: number): Promise<void> => {
+    for (const name of await namesIn(directory, CERTIFICATES, discovery)) {
+      if (files.length >= FILES_MAX) return;
+      if (/\.(?:pem|crt|cer)$/.test(name)) files.push(`${directory}/${name}`);
+      else if (levels > 0 && !name.includes(".key")) await collect(`${directory}/${name}`, levels - 1);
+    }
+  };
+  for (const [path, levels] of DIRECTORIES) await collect(path, levels);
   const proposals = new Map<string, Proposal>();
   for (const path of files) {
     const text = await textOf(path, CERTIFICATES, discovery);
@@ -254,20 +257,6 @@ async function discoverCertificates(discovery: Discovery): Promise<readonly Prop
 function registeredIn(host: string): string | null {
   const [, domain, zone = ""] = /^(?:www\.)?([\w-]+\.(\w+))$/.exec(host) ?? [];
   return domain === undefined || serverOf(zone) === null ? null : domain;
-}
-
-async function collect(
-  directory: string,
-  levels: number,
-  { discovery, files }: { readonly discovery: Discovery; readonly files: string[] },
-): Promise<void> {
-  for (const name of await namesIn(directory, CERTIFICATES, discovery)) {
-    if (files.length >= FILES_MAX) return;
-    if (/\.(?:pem|crt|cer)$/.test(name)) files.push(`${directory}/${name}`);
-    else if (levels > 0 && !name.includes(".key")) {
-      await collect(`${directory}/${name}`, levels - 1, { discovery, files });
-    }
-  }
 }
 
 /** Returns the first name of the first certificate that is no pattern; `null`: none, or it is of a CA. */

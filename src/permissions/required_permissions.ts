@@ -26,6 +26,8 @@ export interface RequiredPermission {
   readonly isOfMachine?: boolean;
 }
 
+export type PermissionList = readonly RequiredPermission[];
+
 interface Requirement extends Pick<RequiredPermission, "neededBy" | "isVital"> {
   readonly requiredPermissions: RequiredPermissions;
 }
@@ -42,10 +44,8 @@ interface PermittedConfig {
 }
 
 /** Each once, in the config's order. A check or a channel that lacks something does nothing, so it needs none. */
-export async function requiredPermissionsOf(
-  { checks, heartbeat, reportTo = null, notifies, channels: named = [] }: PermittedConfig,
-  system: System,
-): Promise<readonly RequiredPermission[]> {
+export async function requiredPermissionsOf(given: PermittedConfig, system: System): Promise<PermissionList> {
+  const { checks, heartbeat, reportTo = null, notifies, channels: named = [] } = given;
   const parts: Requirement[] = [];
   const add = (neededBy: string, requiredPermissions: RequiredPermissions): void =>
     void parts.push({ neededBy, requiredPermissions });
@@ -81,14 +81,13 @@ export async function requiredPermissionsOf(
 }
 
 /** Joins requirements with permissions that are known; each permission once, with the first that requires it. */
-export function joinPermissions(
-  parts: readonly Requirement[],
-  known: readonly RequiredPermission[] = [],
-): readonly RequiredPermission[] {
+export function joinPermissions(parts: readonly Requirement[], known: PermissionList = []): PermissionList {
   const found = new Map(known.map((one) => [`${one.permission} ${one.value}`, one]));
   for (const { neededBy, requiredPermissions, isVital = false } of parts) {
     for (const permission of PERMISSION_CLASSES) {
-      const details = permission === "net" ? aboutNet(requiredPermissions) : {};
+      const { netCaution: caution, isOfMachine } = permission === "net" ? requiredPermissions : {};
+      const ofMachine = isOfMachine !== undefined && { isOfMachine };
+      const details = { ...caution !== undefined && { caution }, ...ofMachine };
       for (const value of requiredPermissions[permission] ?? []) {
         const key = `${permission} ${value}`;
         const first = found.get(key) ?? { permission, value, neededBy, ...details };
@@ -99,16 +98,9 @@ export function joinPermissions(
   return [...found.values()];
 }
 
-function aboutNet({ netCaution: caution, isOfMachine }: RequiredPermissions) {
-  return { ...caution !== undefined && { caution }, ...isOfMachine !== undefined && { isOfMachine } };
-}
-
-export function missingPermissions(
-  requiredPermissions: readonly RequiredPermission[],
-  permissions: Permissions,
-): readonly RequiredPermission[] {
+export function missingPermissions(required: PermissionList, permissions: Permissions): PermissionList {
   const whole = new Set(PERMISSION_CLASSES.filter((permission) => permissions.isGranted(permission)));
-  return requiredPermissions.filter(({ permission, value }) =>
+  return required.filter(({ permission, value }) =>
     !whole.has(permission) && (value === NET_ALL || !permissions.isGranted(permission, value))
   );
 }
@@ -116,13 +108,12 @@ export function missingPermissions(
 /** The required values of each class, sorted, without duplicates. */
 export type PermissionsByClass = Readonly<Record<PermissionClass, readonly string[]>>;
 
-export function groupPermissions(requiredPermissions: readonly RequiredPermission[]): PermissionsByClass {
+export function groupPermissions(requiredPermissions: PermissionList): PermissionsByClass {
   const groups = Map.groupBy(requiredPermissions, ({ permission }) => permission);
   const valuesOf = (permission: PermissionClass): readonly string[] =>
     [...new Set(groups.get(permission)?.map(({ value }) => value))].sort();
-  return Object.fromEntries(
-    PERMISSION_CLASSES.map((permission) => [permission, valuesOf(permission)]),
-  ) as PermissionsByClass;
+  const values = PERMISSION_CLASSES.map((permission) => [permission, valuesOf(permission)]);
+  return Object.fromEntries(values) as PermissionsByClass;
 }
 
 /** The runtime's flags for needs, in a fixed order; not quoted for any shell. */
