@@ -26,7 +26,7 @@ import { keptResult } from "../../engine/decide.ts";
 import { type OpenConfig, runSettings } from "../open_config.ts";
 import type { CheckCommandSettings } from "./settings.ts";
 
-interface LocatedWorkOptions extends Pick<SchedulerOptions, "system" | "steps" | "onBug"> {
+interface WorkOptions extends Pick<SchedulerOptions, "system" | "steps" | "onBug"> {
   readonly shared: { readonly store: Pick<SharedStore, "saveLocationResults" | "locationResults"> };
   readonly member: {
     readonly location: Pick<Member["location"], "name" | "runs"> & {
@@ -40,10 +40,7 @@ interface LocatedWorkOptions extends Pick<SchedulerOptions, "system" | "steps" |
 }
 
 /** Starts it; without a location it runs nothing, and only decides. */
-export async function startLocatedWork(
-  config: ScheduledConfig,
-  options: LocatedWorkOptions,
-): Promise<LocatedWork> {
+export async function startLocatedWork(config: ScheduledConfig, options: WorkOptions): Promise<LocatedWork> {
   const { member: { location }, shared, onBug } = options;
   const runs = location.name === null ? null : await startLocationRuns(config, {
     ...options,
@@ -58,14 +55,14 @@ export async function startLocatedWork(
 }
 
 export class LocatedWork {
-  readonly #options: LocatedWorkOptions;
+  readonly #options: WorkOptions;
   readonly #runs: LocationRuns | null;
   readonly #agreed: AgreedRuns;
   #checks: ReadonlyMap<string, ScheduledConfig["checks"][number]>;
   /** The scheduler of the checks that this member owns; `null` before it is created. */
   #scheduler: Scheduler | null = null;
 
-  constructor(config: ScheduledConfig, runs: LocationRuns | null, options: LocatedWorkOptions) {
+  constructor(config: ScheduledConfig, runs: LocationRuns | null, options: WorkOptions) {
     const { shared, member, system } = options;
     this.#options = options;
     this.#runs = runs;
@@ -135,9 +132,8 @@ export class LocatedWork {
 }
 
 function byName({ checks }: ScheduledConfig): ReadonlyMap<string, ScheduledConfig["checks"][number]> {
-  return new Map(
-    checks.filter(({ locations }) => locations !== undefined).map((check) => [check.name, check]),
-  );
+  const located = checks.filter(({ locations }) => locations !== undefined);
+  return new Map(located.map((check) => [check.name, check]));
 }
 
 // Checks with locations in a single run: it runs them at its own location, and decides by all results.
@@ -230,15 +226,10 @@ export class LocatedPass {
   async #save(results: readonly Result[]): Promise<void> {
     const { store, location } = this.#options;
     if (location === null || results.length === 0) return;
-    await store.saveLocationResults(
-      results.map((result) => ({
-        check: result.check.name,
-        location,
-        result: keptResult(result, null),
-        trace: result.trace ?? "",
-        ageMs: 0,
-      })),
-    );
+    await store.saveLocationResults(results.map((result) => {
+      const { check: { name: check }, trace = "" } = result;
+      return { check, location, result: keptResult(result, null), trace, ageMs: 0 };
+    }));
   }
 }
 

@@ -114,9 +114,8 @@ async function readAgain({ invocation, system, config, log, isShared }: RereadOp
     if (source.path === null) throw new UsageError("the config is read from stdin and cannot be reloaded");
     const next = await openConfig(invocation, system);
     if (next.source.path !== source.path) {
-      throw new UsageError(
-        `another config, "${next.source.label}", is found now instead of "${source.label}"; restart to use it`,
-      );
+      const found = `another config, "${next.source.label}", is found now instead of "${source.label}"`;
+      throw new UsageError(`${found}; restart to use it`);
     }
     const scheduled = toScheduled(next, readSelection(invocation));
     const { checks } = scheduled;

@@ -1,6 +1,5 @@
 import type { Check } from "../../domain/check.ts";
 import { type Condition, highestSeverity } from "../../domain/condition.ts";
-import type { CheckRecord } from "../../domain/store.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import { RecordedPass } from "../../scheduler/recorded_pass.ts";
 import { connectivityOf, createLimiters } from "../../scheduler/run_checks.ts";
@@ -34,7 +33,7 @@ export interface OnceOptions extends CommandContext {
   /** The whole config; the caller chooses the checks to run from it. */
   readonly config: OpenConfig;
   readonly settings: CheckCommandSettings;
-  readonly signals: Pick<StartSignals, "stopIsHandled">;
+  readonly signals: StartSignals;
 }
 
 export interface PassParts extends OnceOptions {
@@ -130,32 +129,23 @@ export async function runChosen(
 }
 
 /** The results with the stored conditions of checks that did not run, and which of these are not ok. */
-async function knownOf(
-  results: readonly Condition[],
-  others: readonly Check[],
-  { repository, config, system }: Pick<PassParts, "repository" | "config" | "system">,
-): Promise<{ readonly conditions: readonly Condition[]; readonly reason: string }> {
+async function knownOf(results: readonly Condition[], others: readonly Check[], options: PassParts) {
+  const { repository, config, system } = options;
   const { countedConditions, describeStatus, inactiveNames, statusOf } = await import(
     "../../engine/check_status.ts"
   );
   const nowMs = system.clock.wallMs();
-  const recordOf = (name: string): CheckRecord => repository.recordOf(name, nowMs);
   const inactive = inactiveNames(config.checks);
-  const statuses = others.map((check) => statusOf(check, { recordOf, inactive, nowMs }));
+  const context = { recordOf: (name: string) => repository.recordOf(name, nowMs), inactive, nowMs };
+  const statuses = others.map((check) => statusOf(check, context));
+  const conditions = countedConditions([...results.map((condition) => ({ condition })), ...statuses]);
   const described = statuses.map((status) => (
     { name: status.check.name, condition: status.condition, output: describeStatus(status, nowMs) }
   ));
-  return {
-    conditions: countedConditions([...results.map((condition) => ({ condition })), ...statuses]),
-    reason: notDueReason(described),
-  };
+  return { conditions, reason: notDueReason(described) };
 }
 
-interface RunPrinterOptions extends CommandContext {
-  readonly config: Pick<OpenConfig, "redact" | "placed" | "source">;
-  readonly settings: CheckCommandSettings;
-  readonly format: Format;
-}
+type RunPrinterOptions = Omit<OnceOptions, "signals"> & { readonly format: Format };
 
 const NAMES_MAX = 3;
 

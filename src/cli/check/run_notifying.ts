@@ -106,9 +106,7 @@ async function queueSummary({ config, printer, ...options }: WithNotifying): Pro
 }
 
 /** Publishes the metrics as the config asks for. A failure is printed and doesn't fail the run. */
-async function publishMetrics(
-  { system, config, settings, repository, engine, sender }: WithNotifying,
-): Promise<void> {
+async function publishMetrics({ system, config, settings, repository, engine, sender }: WithNotifying) {
   const { metrics, opentelemetry } = config;
   if (metrics === null && opentelemetry === null) return;
   const { gatherMetrics } = await import("../../outputs/metrics/publish_metrics.ts");

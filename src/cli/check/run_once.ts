@@ -65,9 +65,7 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
     const here = invocation.operands.length > 0 ? checks : checks.filter(({ agent }) => agent === undefined);
     const chosen = settings.due
       ? await chooseDue(here, {
-        repository,
-        shared,
-        overtaken,
+        ...{ repository, shared, overtaken },
         changed: await located?.runDue(checks, { ...options, repository }) ?? new Set(),
         nowMs: system.clock.wallMs(),
       })
@@ -121,10 +119,7 @@ async function chooseDue(
   return due;
 }
 
-async function publish(
-  config: OpenConfig,
-  { system, repository }: Pick<PassParts, "system" | "repository">,
-): Promise<void> {
+async function publish(config: OpenConfig, { system, repository }: Pick<PassParts, "system" | "repository">) {
   const failure = config.heartbeat === null ? null : await sendHeartbeat(config.heartbeat, system);
   if (failure !== null) warn(config.redact(failure), system);
   const source = { system, repository, select: (checks: readonly Check[]) => checks, isWhole: true };

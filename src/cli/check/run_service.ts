@@ -1,21 +1,20 @@
 import type { Log, System } from "../../domain/system.ts";
 import type { ScheduledConfig } from "../../scheduler/scheduler.ts";
 import type { RequiredPermission } from "../../permissions/required_permissions.ts";
-import { type CommandContext, type OpenConfig, readSelection } from "../open_config.ts";
+import { readSelection } from "../open_config.ts";
 import { describeMissing, listenOf } from "../config_permissions.ts";
-import { createSteadySink, type StartSignals, stopCode, wantsColor } from "../terminal.ts";
+import { createSteadySink, stopCode, wantsColor } from "../terminal.ts";
 import {
   createEventOutput,
   createLog,
   createPrettyOutput,
   describeFailedReload,
-  type RecentRuns,
   type ServiceOutput,
 } from "./service_output.ts";
 import { locateState } from "../open_state.ts";
 import { type OwnedState, ownState } from "../owned_state.ts";
 import { createReload, factsOf, logWarnings, toScheduled } from "./reload.ts";
-import type { CheckCommandSettings } from "./settings.ts";
+import type { OnceOptions } from "./run_chosen.ts";
 import type { Control } from "./control.ts";
 import { isEdited } from "../../domain/store.ts";
 import { type ServiceParts, startParts } from "./service_parts.ts";
@@ -25,14 +24,11 @@ import { firstItems } from "../../shared/text.ts";
 import { EXIT } from "../command_definition.ts";
 import { hintOf } from "../failure.ts";
 
-interface ServiceOptions extends CommandContext {
+interface ServiceOptions extends OnceOptions {
   /** Paths for the control socket, the best first; empty: there is none. */
   readonly controlPaths: readonly string[];
-  readonly config: OpenConfig;
-  readonly settings: CheckCommandSettings;
   /** Required permissions that are not granted; checks that need them can't run. */
   readonly missing: readonly RequiredPermission[];
-  readonly signals: StartSignals;
 }
 
 export async function runService(options: ServiceOptions): Promise<number> {
@@ -61,9 +57,7 @@ export async function runService(options: ServiceOptions): Promise<number> {
 }
 
 /** Makes output that can't end the monitor, for example if the disk of its log is full. */
-function withSteadySinks(
-  { system, settings: { logLevel: level, logFormat: format } }: ServiceOptions,
-): { readonly system: System; readonly log: Log } {
+function withSteadySinks({ system, settings: { logLevel: level, logFormat: format } }: ServiceOptions) {
   const stderr = createSteadySink(system.stderr, () => {});
   const log = createLog({ sink: stderr, clock: system.clock, level, format });
   const stdout = createSteadySink(system.stdout, (reason) => {
@@ -139,7 +133,14 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
   // From this line on, signals may be sent.
   output.started(factsOf(config, scheduled), {
     statePath: state.path,
-    recentRuns: () => recentRuns(scheduled, { repository, nowMs: system.clock.wallMs() }),
+    waitsMs: () => {
+      const nowMs = system.clock.wallMs();
+      return scheduled.checks.flatMap((check) => {
+        const record = repository.recordOf(check.name, nowMs);
+        const waitMs = (record.nextRunAtMs ?? nowMs) - nowMs;
+        return record.last === null || isEdited(check, record) || waitMs <= 0 ? [] : waitMs;
+      });
+    },
   });
   sharing?.member.join({ ...sharing, repository, scheduler }).catch(stopped.reject);
   const starting = startControlSocket().then(() => {
@@ -158,21 +159,6 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
   }
 }
 
-/** Finds the checks whose last run is so recent that their results are not printed soon; `null`: there are none. */
-function recentRuns(
-  { checks }: ScheduledConfig,
-  { repository, nowMs }: Pick<ServiceParts, "repository"> & { readonly nowMs: number },
-): RecentRuns | null {
-  const waits = checks.flatMap((check) => {
-    const record = repository.recordOf(check.name, nowMs);
-    const waitMs = (record.nextRunAtMs ?? nowMs) - nowMs;
-    return record.last === null || isEdited(check, record) || waitMs <= 0 ? [] : waitMs;
-  });
-  return waits.length === 0
-    ? null
-    : { checks: waits.length, nextMs: waits.reduce((one, other) => Math.min(one, other)) };
-}
-
 const ALIVE_EVERY_MS = 60_000;
 
 /** How long running checks may take to finish after the first stop signal. */
@@ -180,6 +166,8 @@ const STOP_GRACE_MS = 10_000;
 /** How long a stopping service tries to write its last results, and how often. */
 const WRITE_GRACE_MS = 5_000;
 const WRITE_AGAIN_MS = 500;
+
+type StopSignal = Parameters<typeof stopCode>[0];
 
 interface StopOptions extends Omit<ServiceParts, "adopt"> {
   readonly system: Pick<System, "clock">;
@@ -192,16 +180,14 @@ interface StopOptions extends Omit<ServiceParts, "adopt"> {
  * The first signal waits for running checks. A second one terminates at once; running commands are killed with this
  * process.
  */
-function createStop(
-  options: StopOptions,
-): { ask(signal: "SIGINT" | "SIGTERM"): void; readonly wasAsked: boolean } {
+function createStop(options: StopOptions) {
   const { scheduler, repository, recorder, sender, sharing, located, outputs } = options;
   const { member = null } = sharing ?? {};
   const { system, log, output, stopped } = options;
   let wasAsked = false;
   let isAtOnce = false;
   const runningChecks = (): readonly string[] => [...scheduler.running, ...located?.running ?? []];
-  const stop = async (signal: "SIGINT" | "SIGTERM"): Promise<number> => {
+  const stop = async (signal: StopSignal): Promise<number> => {
     const running = runningChecks();
     log.info(`stopping after ${signal}${running.length === 0 ? "" : `; waiting for ${list(running)}`}`);
     // The others run its checks meanwhile.
@@ -228,13 +214,13 @@ function createStop(
     if (!isAtOnce) {
       await recorder.stopped(system.clock.wallMs());
       await outputs.stopped(system.clock.wallMs());
+      output.stopped({ signal, unfinished });
     }
-    if (!isAtOnce) output.stopped({ signal, unfinished });
     if (repository.pending === 0) return EXIT.ok;
     log.error("cannot write the state: the last results are lost");
     return EXIT.input_output;
   };
-  const stopAtOnce = async (signal: "SIGINT" | "SIGTERM"): Promise<number> => {
+  const stopAtOnce = async (signal: StopSignal): Promise<number> => {
     isAtOnce = true;
     const unfinished = runningChecks();
     log.warning(`stopping at once after another ${signal}`);
@@ -246,7 +232,7 @@ function createStop(
     return stopCode(signal);
   };
   return {
-    ask: (signal) => {
+    ask: (signal: StopSignal): void => {
       (wasAsked ? stopAtOnce(signal) : stop(signal)).then(stopped.resolve, stopped.reject);
       wasAsked = true;
     },

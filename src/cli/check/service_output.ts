@@ -31,15 +31,8 @@ export interface ServiceFacts {
 interface StateFacts {
   /** `null`: no state is stored. */
   readonly statePath: string | null;
-  /** `null`: every check runs soon. */
-  recentRuns(): RecentRuns | null;
-}
-
-/** The checks that ran before the start and are not due yet. */
-export interface RecentRuns {
-  readonly checks: number;
-  /** How long until the first of them runs. */
-  readonly nextMs: number;
+  /** How long until each check runs that ran before the start and is not due yet. */
+  waitsMs(): readonly number[];
 }
 
 export type ReloadOutcome =
@@ -111,7 +104,7 @@ export function describeDifference({ added, changed, removed, settings = [] }: C
   return [...counts, ...words].join(", ");
 }
 
-interface PrettyOptions {
+interface PrettyStyle {
   readonly color: boolean;
   /** The address of the live page; `null`: there is none. */
   readonly address: string | null;
@@ -123,24 +116,29 @@ interface PrettyOptions {
  * The output of the `pretty` format: a line at the start, and the console channel's lines. On a terminal also how to see
  * the page, and the first result of each check.
  */
-export function createPrettyOutput(
-  { stdout }: Pick<System, "stdout">,
-  { color, address, hint }: PrettyOptions,
-): ServiceOutput {
+export function createPrettyOutput({ stdout }: Pick<System, "stdout">, options: PrettyStyle): ServiceOutput {
+  const { color, address, hint } = options;
   const writeLine = (line: string): void => stdout.write(`${printable(line)}\n`);
   const paints = conditionPaints(createColors(color));
   const seen = new Set<string>();
   return {
-    started: ({ config, checks, inactive }, { statePath, recentRuns }) => {
+    started: ({ config, checks, inactive }, { statePath, waitsMs }) => {
       const rest = inactive > 0 ? ` (${inactive} inactive)` : "";
       const kept = statePath === null ? "no state" : `state in ${statePath}`;
       writeLine(`monitor ${VERSION} started: ${counted(checks, "check")}${rest} from ${config}, ${kept}`);
       if (!stdout.isTerminal) return;
-      writeLine(describePage(address));
-      const recent = recentRuns();
-      if (recent === null) return;
-      const ran = `${counted(recent.checks, "check")} ran recently`;
-      writeLine(hint(`${ran}, next run in ${describeDuration(recent.nextMs)}; see: monitor status`));
+      // Of a port that was chosen, the log has the number.
+      const page = address?.endsWith(":0")
+        ? "live page at the address above"
+        : address === null
+        ? "no live page, start it with: --listen 127.0.0.1:9797"
+        : `live page: http://${address}/`;
+      writeLine(`${page} (Ctrl-C ends the service)`);
+      const waits = waitsMs();
+      if (waits.length === 0) return;
+      const nextMs = waits.reduce((one, other) => Math.min(one, other));
+      const ran = `${counted(waits.length, "check")} ran recently`;
+      writeLine(hint(`${ran}, next run in ${describeDuration(nextMs)}; see: monitor status`));
     },
     happened: (event) => {
       if (!stdout.isTerminal || event.event !== "result" || seen.has(event.result.check.name)) return;
@@ -156,16 +154,6 @@ export function createPrettyOutput(
 }
 
 const WORD_WIDTH = Math.max(...CONDITIONS.map(({ length }) => length));
-
-function describePage(address: string | null): string {
-  const page = address === null
-    ? "no live page, start it with: --listen 127.0.0.1:9797"
-    // The log has the port that was chosen.
-    : address.endsWith(":0")
-    ? "live page at the address above"
-    : `live page: http://${address}/`;
-  return `${page} (Ctrl-C ends the service)`;
-}
 
 /**
  * The output of the `ndjson` format: one event a line. Lines of the console channel go to the log, so that stdout has

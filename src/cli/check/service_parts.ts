@@ -110,10 +110,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
   const scheduler = new Scheduler(scheduled, {
     system,
     jobs: state.path === null ? null : jobLogOf(repository),
-    reports,
-    repository,
-    limiters,
-    engine,
+    ...{ reports, repository, limiters, engine },
     ...located !== null && { runner: located.runner },
     steps: spans,
     ...options.runner !== undefined && { runner: options.runner },
@@ -169,10 +166,7 @@ interface FirstParts extends ServicePartsOptions {
 }
 
 /** Starts the runs here of checks whose other locations are agents; `null` without agents. */
-async function startAgentLocations(
-  options: FirstParts,
-  locations: LocalLocations,
-): Promise<LocatedWork | null> {
+async function startAgentLocations(options: FirstParts, locations: LocalLocations) {
   const { config: { agents }, scheduled, settings, reports } = options;
   if (Object.keys(agents).length === 0) return null;
   const { startLocatedWork } = await import("./located_work.ts");
@@ -196,9 +190,8 @@ async function startAgentLocations(
 /** The keys of channels whose messages are printed alongside the log. */
 function consolesOf({ users, named }: NotifyingConfig): ReadonlySet<string> {
   const channels = [...users.flatMap(({ notifications }) => notifications), ...named];
-  return new Set(
-    channels.filter((channel) => channelEntryOf(channel).isPrinted === true).map(({ key }) => key),
-  );
+  const printed = channels.filter((channel) => channelEntryOf(channel).isPrinted === true);
+  return new Set(printed.map(({ key }) => key));
 }
 
 async function openRepository({ system, state, log }: ServicePartsOptions): Promise<StateRepository> {
@@ -229,16 +222,12 @@ async function startSharing(
   const { startLocatedWork } = await import("./located_work.ts");
   const { SharedReports } = await import("../../scheduler/shared_reports.ts");
   const selection = readSelection(invocation);
+  const { notifies } = settings;
   const workOf = (next: OpenConfig, { checks }: ScheduledConfig): MemberWork =>
-    toWork(next, checks, {
-      selection,
-      notifies: settings.notifies,
-      listens: listenOf(invocation, next) !== null,
-    });
+    toWork(next, checks, { selection, notifies, listens: listenOf(invocation, next) !== null });
   const member = takePart({
     ...{ shared, system, log, fail: onBug, work: workOf(config, scheduled) },
-    name: settings.member,
-    location: settings.location,
+    ...{ name: settings.member, location: settings.location },
   });
   const sender = new SharedSender(notified, { ...options.sending, member });
   const { location } = member;

@@ -72,11 +72,7 @@ export function readCheckSettings(invocation: Invocation): CheckCommandSettings 
     throw new UsageError(`--location is ${JSON.stringify(location)}, ${LOCATION_NAME}`);
   }
   return {
-    location,
-    traces,
-    once,
-    due,
-    format,
+    ...{ location, traces, once, due, format },
     retryForMs: readDuration(invocation, "retry-for"),
     outputs: readOutputs(invocation, FORMAT_NAMES, "monitor check --once --output junit=monitor.xml"),
     failOn: invocation.choice("fail-on", FAIL_ON_CONDITIONS) ?? "warning",

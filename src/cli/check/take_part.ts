@@ -67,20 +67,18 @@ function channelKeysOf({ users, named }: Pick<NotifyingConfig, "users" | "named"
 }
 
 function logMemberEvent(event: MemberEvent, log: Log): void {
-  switch (event.event) {
-    case "joined":
-      return log.info(`member "${event.host}" joined: sharing the work`);
-    case "left":
-      return log.warning(`member "${event.host}" left or died: taking over its work`);
-    case "config":
-      return event.isActive
-        ? log.info("the config of this member is active: running its checks")
-        : log.warning("most members have another config: running no checks; install the same config on each");
-    case "fail_open":
-      return event.isOpen
-        ? log.error("shared state unreachable: sending notifications of own checks without it")
-        : log.info("shared state reachable again: what was sent counts as sent");
+  if (event.event === "config") {
+    return event.isActive
+      ? log.info("the config of this member is active: running its checks")
+      : log.warning("most members have another config: running no checks; install the same config on each");
   }
+  if (event.event === "fail_open") {
+    return event.isOpen
+      ? log.error("shared state unreachable: sending notifications of own checks without it")
+      : log.info("shared state reachable again: what was sent counts as sent");
+  }
+  if (event.event === "joined") log.info(`member "${event.host}" joined: sharing the work`);
+  else log.warning(`member "${event.host}" left or died: taking over its work`);
 }
 
 interface GuestOptions extends SenderOptions {

@@ -14,11 +14,10 @@ import { jsonDocument, printable, printableBlock, shellWord } from "../../shared
 import { checkFields } from "../formats/json.ts";
 import {
   addChecks,
-  type KnownCheck,
+  type AddOptions,
   NO_CONFIG,
   openTarget,
-  partKnown,
-  partTaken,
+  partChecks,
   partValid,
   tryChecks,
 } from "../new_checks/add_checks.ts";
@@ -71,12 +70,9 @@ export const addCommand: Command = {
     const target = isDryRun && !invocation.has("config")
       ? NO_CONFIG
       : await openTarget({ invocation, system });
-    const { known, added } = partKnown(checks, target);
-    for (const one of known) {
-      const output = format === "json" ? system.stderr : system.stdout;
-      output.write(`not added: ${printable(describeKnown(one))}\n`);
-    }
-    const { free, taken } = partTaken(added, target);
+    const { known, taken, free } = partChecks(checks, target);
+    const output = format === "json" ? system.stderr : system.stdout;
+    for (const text of known) output.write(`not added: ${printable(text)}\n`);
     const { valid, invalid } = await partValid(free, { invocation, system, target });
     const rejected = [...read.rejected, ...taken, ...invalid];
     const [only] = rejected;
@@ -104,13 +100,9 @@ function readFormat(invocation: Invocation): ReportFormat {
   return format;
 }
 
-async function dryRun(
-  checks: readonly NewCheck[],
-  options: Parameters<typeof tryChecks>[1] & {
-    readonly format: ReportFormat;
-    readonly hasRejected: boolean;
-  },
-): Promise<number> {
+type DryRunOptions = AddOptions & { readonly format: ReportFormat; readonly hasRejected: boolean };
+
+async function dryRun(checks: readonly NewCheck[], options: DryRunOptions): Promise<number> {
   const { system, invocation, format, hasRejected } = options;
   if (checks.length === 0) return EXIT.ok;
   const { records, stopCode, printed } = await tryChecks(checks, options);
@@ -123,9 +115,7 @@ async function dryRun(
       : printed + (hasRejected ? "" : `add ${it} with: ${describeAdding(invocation)}\nor `) +
         `paste ${it} into "checks":\n${printableBlock(checks.map(renderEntry).join(",\n"))}\n`,
   );
-  return records.length === 0
-    ? EXIT.ok
-    : exitCodeOf(records.map(({ result }) => result.condition), failRule("warning"));
+  return exitCodeOf(records.map(({ result }) => result.condition), failRule("warning"));
 }
 
 function describeAdding(invocation: Invocation): string {
@@ -137,13 +127,4 @@ function describeAdding(invocation: Invocation): string {
     ...invocation.operands.map(shellWord),
     ...name === undefined ? [] : ["--name", shellWord(name)],
   ].map(printable).join(" ");
-}
-
-function describeKnown({ check, name, isNew, isInactive }: KnownCheck): string {
-  const target = check.target ?? check.name;
-  if (isNew) return `${target} is specified more than once, as "${name}"`;
-  if (isInactive) return `${target} is in the config already, as "${name}", which is inactive`;
-  return name === check.name
-    ? `${name} is in the config already`
-    : `${target} is checked already, by "${name}"`;
 }

@@ -1,16 +1,9 @@
-import {
-  type Command,
-  FAIL_ON_CONDITIONS,
-  type Invocation,
-  OPTION,
-  option,
-  UsageError,
-} from "../command_definition.ts";
+import { type Command, FAIL_ON_CONDITIONS, OPTION, option, UsageError } from "../command_definition.ts";
 import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
 import { runOnce } from "../check/run_once.ts";
 import type { OnceOptions } from "../check/run_chosen.ts";
 import { FORMAT_NAMES, readCheckSettings } from "../check/settings.ts";
-import { listenAtStart, type StartSignals, wantsColor, warn } from "../terminal.ts";
+import { listenAtStart, wantsColor, warn } from "../terminal.ts";
 import { renderProblems } from "../failure.ts";
 import {
   type OpenConfig,
@@ -92,19 +85,15 @@ export const checkCommand: Command = {
     const settings = readCheckSettings(invocation);
     const signals = listenAtStart(system, settings);
     try {
-      return await Promise.race([signals.stopped, runChecks(invocation, { system, settings, signals })]);
+      return await Promise.race([signals.stopped, runChecks({ invocation, system, settings, signals })]);
     } finally {
       signals.end();
     }
   },
 };
 
-async function runChecks(
-  invocation: Invocation,
-  { system, settings, signals }: Pick<OnceOptions, "system" | "settings"> & {
-    readonly signals: StartSignals;
-  },
-): Promise<number> {
+async function runChecks(call: Omit<OnceOptions, "config">): Promise<number> {
+  const { invocation, system, settings } = call;
   const config = await openConfig(invocation, system);
   const checks = selectActiveChecks(config.checks, readSelection(invocation));
   // Without --once they go to the log.
@@ -123,7 +112,7 @@ async function runChecks(
   const controlPaths = settings.once ? [] : controlPathsOf(place, system);
   const wanted = { invocation, system, checks, notifies, listens: !settings.once, outputs };
   const missing = dropOtherPermissions(await permissionsOfConfig(config, wanted), { system, config });
-  const options = { invocation, system, config, settings, signals };
+  const options = { ...call, config };
   if (settings.once) {
     for (const need of settings.due ? [] : missing) warn(describeMissing(need), system);
     return await runOnce(checks, options);

@@ -71,14 +71,10 @@ const NOT_OK_MAX = 5;
 const NAME_LENGTH_MAX = 60;
 const OUTPUT_LENGTH_MAX = 100;
 
+type NamedCondition = Readonly<Record<"name" | "output", string> & { condition: ShownCondition }>;
+
 /** Such as `no check is due; web is unknown: never ran; db is pending: critical, 1 of 3`. */
-export function notDueReason(
-  checks: readonly {
-    readonly name: string;
-    readonly condition: ShownCondition;
-    readonly output: string;
-  }[],
-): string {
+export function notDueReason(checks: readonly NamedCondition[]): string {
   const notOk = checks.filter(({ condition }) => condition !== "ok")
     .toSorted((one, other) => mostUrgentFirst(one.condition, other.condition));
   const more = notOk.length - NOT_OK_MAX;
@@ -113,9 +109,8 @@ export interface OutputFile<Format extends string> {
 }
 
 export function outputOption(description: string): OptionSpec {
-  return option("--output FORMAT=FILE", `${description} in a format, in addition to stdout (repeatable)`, {
-    repeatable: true,
-  });
+  const whole = `${description} in a format, in addition to stdout (repeatable)`;
+  return option("--output FORMAT=FILE", whole, { repeatable: true });
 }
 
 /** @throws {UsageError} If a value has another form, or an unknown format. */
@@ -128,10 +123,8 @@ export function readOutputs<Format extends string>(
     const [, name, path] = /^([^=]*)=(.+)$/s.exec(value) ?? [];
     const format = formats.find((other) => other === name);
     if (format !== undefined && path !== undefined) return { format, path };
-    throw new UsageError(
-      `--output is "${value}", expected FORMAT=FILE with one of ${formats.join(", ")}`,
-      hint,
-    );
+    const expected = `FORMAT=FILE with one of ${formats.join(", ")}`;
+    throw new UsageError(`--output is "${value}", expected ${expected}`, hint);
   });
 }
 

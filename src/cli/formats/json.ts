@@ -47,23 +47,15 @@ export function checkFields(record: RunRecord): CheckFields {
 
 /** A completed check in `json` and `ndjson`. Fields are only ever added, in a fixed order. */
 function fieldsOf({ result, occurrences, confirmed }: RunRecord) {
-  const { check } = result;
+  const { check: { name, title = null, kind, threshold, tags }, condition, output, detail } = result;
   return {
-    name: check.name,
-    title: check.title ?? null,
-    kind: check.kind,
-    condition: result.condition,
-    output: result.output,
-    detail: result.detail,
+    ...{ name, title, kind, condition, output, detail },
     started_at: isoTime(result.startedAtMs),
     duration_ms: roundedMs(result.durationMs),
     // JSON has no word for NaN and infinities, and `null` would break the promise of plain numbers.
     metrics: Object.fromEntries(Object.entries(result.metrics).filter(([, value]) => Number.isFinite(value))),
     performance_data: result.performanceData,
-    occurrences,
-    threshold: check.threshold,
-    confirmed,
-    tags: check.tags,
+    ...{ occurrences, threshold, confirmed, tags },
     ...locationFields(result.locations),
   };
 }

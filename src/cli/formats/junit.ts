@@ -20,11 +20,12 @@ import { replaceUnsafe, truncate } from "../../shared/text.ts";
 /** Readers show the message on one line or in a column; the text of the element has all of it. */
 const MESSAGE_LENGTH_MAX = 1000;
 
-interface TestCase extends Pick<TestedResult["check"], "name"> {
-  readonly className: string;
-  readonly durationMs: number;
-  readonly verdict: "pass" | "failure" | "error";
-  readonly content: string;
+type Verdict = "pass" | "failure" | "error";
+
+/** A result, or a check that has none: its `condition` is `unfinished`, or that of a run without checks. */
+interface TestCase extends Pick<TestedResult, "check" | "output" | "detail" | "durationMs"> {
+  readonly condition: Condition | "unfinished";
+  readonly verdict: Verdict;
 }
 
 /**
@@ -32,13 +33,12 @@ interface TestCase extends Pick<TestedResult["check"], "name"> {
  * `critical` as failures, `unknown` and checks without a result as errors; the output of the others is in `system-out`.
  */
 export const junitFormat: TestFormat = {
-  summary: (summary, options) => {
+  summary: (summary, { fails }) => {
+    const { records, unfinished, reason, condition } = summary;
     const cases = [
-      ...summary.records.map(({ result }) => finishedCase(result, options)),
-      ...summary.unfinished.map((name) => caseWithout(name, "unfinished", NO_RESULT)),
-      ...(summary.reason !== null && options.fails(summary.condition)
-        ? [caseWithout(NO_CHECKS, summary.condition, summary.reason)]
-        : []),
+      ...records.map(({ result }) => ({ ...result, verdict: verdictOf(result.condition, fails) })),
+      ...unfinished.map((name) => caseWithout(name, "unfinished", NO_RESULT)),
+      ...reason !== null && fails(condition) ? [caseWithout(NO_CHECKS, condition, reason)] : [],
     ];
     return '<?xml version="1.0" encoding="UTF-8"?>\n' +
       `<testsuites>\n${testSuite(summary, cases)}</testsuites>\n`;
@@ -46,8 +46,7 @@ export const junitFormat: TestFormat = {
 };
 
 function testSuite(summary: TestedRun, cases: readonly TestCase[]): string {
-  const count = (verdict: TestCase["verdict"]) =>
-    String(cases.filter((test) => test.verdict === verdict).length);
+  const count = (verdict: Verdict) => String(cases.filter((test) => test.verdict === verdict).length);
   const suite = attributes({
     name: "monitor",
     package: "monitor",
@@ -73,38 +72,27 @@ function testSuite(summary: TestedRun, cases: readonly TestCase[]): string {
   ].join("");
 }
 
-function testCase(test: TestCase): string {
-  const head = attributes({ classname: test.className, name: test.name, time: seconds(test.durationMs) });
-  return test.content === ""
-    ? `    <testcase${head}/>\n`
-    : `    <testcase${head}>\n${test.content}    </testcase>\n`;
-}
-
-function finishedCase(
-  { check, condition, output, detail, durationMs }: TestedResult,
-  options: FormatOptions,
-): TestCase {
-  const text = [output, detail].filter((part) => part !== "").join("\n");
-  const test = { className: `monitor.${check.kind}`, name: check.name, durationMs };
-  if (options.fails(condition)) return { ...test, ...failed(condition, output || condition, text) };
-  const content = text === "" ? "" : `      <system-out>${xmlText(text)}</system-out>\n`;
-  return { ...test, verdict: "pass", content };
-}
-
-function caseWithout(name: string, type: Condition | "unfinished", reason: string): TestCase {
-  return { className: `monitor.${type}`, name, durationMs: 0, ...failed(type, reason, reason) };
-}
-
 /** A check without data is an error in JUnit. */
-function failed(
-  type: Condition | "unfinished",
-  reason: string,
-  text: string,
-): Pick<TestCase, "verdict" | "content"> {
-  const verdict = type === "unknown" || type === "unfinished" ? "error" : "failure";
-  const message = truncate(reason, MESSAGE_LENGTH_MAX);
-  const content = `      <${verdict}${attributes({ type, message })}>${xmlText(text)}</${verdict}>\n`;
-  return { verdict, content };
+function verdictOf(condition: TestCase["condition"], fails: FormatOptions["fails"]): Verdict {
+  if (condition === "unfinished") return "error";
+  return !fails(condition) ? "pass" : condition === "unknown" ? "error" : "failure";
+}
+
+function caseWithout(name: string, condition: TestCase["condition"], output: string): TestCase {
+  const verdict = verdictOf(condition, () => true);
+  return { check: { kind: condition, name }, condition, output, detail: "", durationMs: 0, verdict };
+}
+
+function testCase(test: TestCase): string {
+  const { check: { kind, name }, condition, output, detail, durationMs, verdict } = test;
+  const head = attributes({ classname: `monitor.${kind}`, name, time: seconds(durationMs) });
+  const text = xmlText([output, detail].filter((part) => part !== "").join("\n"));
+  if (verdict === "pass" && text === "") return `    <testcase${head}/>\n`;
+  const message = truncate(output || condition, MESSAGE_LENGTH_MAX);
+  const content = verdict === "pass"
+    ? `<system-out>${text}</system-out>`
+    : `<${verdict}${attributes({ type: condition, message })}>${text}</${verdict}>`;
+  return `    <testcase${head}>\n      ${content}\n    </testcase>\n`;
 }
 
 function attributes(values: Readonly<Record<string, string>>): string {
@@ -124,10 +112,7 @@ const NOT_ALLOWED = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff
 
 /** Returns any text as the content of an XML element. Characters that XML does not allow become U+FFFD. */
 function xmlText(text: string): string {
-  return escapeXml(
-    text,
-    (character) => character === "\n" || character === "\t" ? character : reference(character),
-  );
+  return escapeXml(text, (sign) => sign === "\n" || sign === "\t" ? sign : reference(sign));
 }
 
 function escapeXml(text: string, escapeUnsafe: (character: string) => string): string {

@@ -80,11 +80,7 @@ function findProblems({ items, unfinished }: PluginReport): readonly Problem[] {
   ];
 }
 
-function statusLine(
-  answer: PluginReport,
-  problems: readonly Problem[],
-  fails: FormatOptions["fails"],
-): string {
+function statusLine(answer: PluginReport, problems: readonly Problem[], fails: FormatOptions["fails"]) {
   const { items, unfinished, notes } = answer;
   const known = [answer.condition, ...items.map((item) => countedAs(item.condition))];
   if (unfinished.length > 0) known.push("unknown");

@@ -134,11 +134,9 @@ export function renderTable(rows: readonly TableRow[], options: TableOptions): r
 function chooseLayout(rows: readonly TableRow[], options: TableOptions) {
   const widest = (texts: readonly string[]) =>
     texts.reduce((width, text) => Math.max(width, textWidth(text)), 0);
-  const nameColumns = Math.min(
-    widest([...rows.map((row) => row.name), options.header?.name ?? ""]),
-    NAME_COLUMNS_MAX,
-  );
   const { columns, header } = options;
+  const names = [...rows.map((row) => row.name), header?.name ?? ""];
+  const nameColumns = Math.min(widest(names), NAME_COLUMNS_MAX);
   const wordColumns = Math.max(WORD_COLUMNS_MIN, header?.word.length ?? 0);
   const durationColumns = widest([...rows.map((row) => row.duration), header?.duration ?? ""]);
   if (columns === null) return { wordColumns, nameColumns, durationColumns, wrapped: null, stacked: false };
@@ -149,11 +147,8 @@ function chooseLayout(rows: readonly TableRow[], options: TableOptions) {
     const wrapped = { nameColumns: columnsInRow, outputColumns, belowColumns };
     return { wordColumns, nameColumns: columnsInRow, durationColumns, wrapped, stacked: false };
   }
-  const wrapped = {
-    nameColumns: columns - wordColumns - GAP.length,
-    outputColumns: belowColumns,
-    belowColumns,
-  };
+  const restColumns = columns - wordColumns - GAP.length;
+  const wrapped = { nameColumns: restColumns, outputColumns: belowColumns, belowColumns };
   return { wordColumns, nameColumns: 0, durationColumns: 0, wrapped, stacked: true };
 }
 
@@ -166,10 +161,7 @@ function renderHeader(
   return colors.dim(cells.join(GAP));
 }
 
-function renderRow(
-  row: TableRow,
-  { layout, colors }: { readonly layout: Layout; readonly colors: Colors },
-): readonly string[] {
+function renderRow(row: TableRow, { layout, colors }: { readonly layout: Layout; readonly colors: Colors }) {
   const names = wrapTo([row.name], layout.wrapped?.nameColumns ?? null);
   const output = layout.stacked && row.duration !== ""
     ? `${row.duration}${GAP}${row.output}`.trimEnd()

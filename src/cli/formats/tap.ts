@@ -1,6 +1,6 @@
 import type { Condition } from "../../domain/condition.ts";
 import { roundedMs } from "../../shared/json_values.ts";
-import { type FormatOptions, NO_CHECKS, NO_RESULT, type TestedResult, type TestFormat } from "./format.ts";
+import { NO_CHECKS, NO_RESULT, type TestedResult, type TestFormat } from "./format.ts";
 import { jsonText, printable, truncate } from "../../shared/text.ts";
 
 /** The message is the short form; `output` has all of it. */
@@ -12,53 +12,49 @@ const MESSAGE_LENGTH_MAX = 200;
  * than `Bail out!`, which would make a harness drop the results of other checks and tests.
  */
 export const tapFormat: TestFormat = {
-  summary: (summary, options) => {
+  summary: ({ records, unfinished, reason, condition }, { fails }) => {
     const points = [
-      ...summary.records.map(({ result }, index) => finishedPoint(result, index + 1, options)),
-      ...summary.unfinished.map((name, index) =>
-        pointWithout(name, { id: summary.records.length + index + 1, reason: NO_RESULT })
-      ),
-      ...(summary.reason !== null && options.fails(summary.condition)
-        ? [pointWithout(NO_CHECKS, { id: 1, reason: summary.reason, condition: summary.condition })]
-        : []),
+      ...records.map(({ result }) => finishedPoint(result, !fails(result.condition))),
+      ...unfinished.map((name) => pointWithout(name, NO_RESULT)),
+      ...reason !== null && fails(condition) ? [pointWithout(NO_CHECKS, reason, condition)] : [],
     ];
-    const plan = points.length === 0 ? `1..0 # SKIP ${summary.reason}` : `1..${points.length}`;
-    return `TAP version 14\n${plan}\n${points.join("")}`;
+    const lines = points.map(({ isOk, name, rest }, index) =>
+      `${isOk ? "ok" : "not ok"} ${index + 1}${describe(name)}${rest}`
+    );
+    const plan = points.length === 0 ? `1..0 # SKIP ${reason}` : `1..${points.length}`;
+    return `TAP version 14\n${plan}\n${lines.join("")}`;
   },
 };
 
-function finishedPoint(result: TestedResult, id: number, options: FormatOptions): string {
-  const { check, condition, output, detail } = result;
-  const fails = options.fails(condition);
-  const diagnostics = condition === "ok" && !fails ? "" : yamlBlock({
+/** A test point; `rest` comes behind its description. */
+interface TestPoint {
+  readonly isOk: boolean;
+  readonly name: string;
+  readonly rest: string;
+}
+
+function finishedPoint(result: TestedResult, isOk: boolean): TestPoint {
+  const { check, condition, output, detail, durationMs } = result;
+  const diagnostics = condition === "ok" && isOk ? "" : yamlBlock({
     message: truncate(output, MESSAGE_LENGTH_MAX) || `condition is ${condition}`,
-    severity: fails ? "fail" : "comment",
+    severity: isOk ? "comment" : "fail",
     ...{ condition, kind: check.kind, title: check.title, output },
     detail: detail.trim() === "" ? undefined : detail.trimEnd().split(/\r?\n/),
   });
   // `time` is no directive of the specification, so harnesses take it for a comment; node-tap reads it.
-  const time = `time=${roundedMs(result.durationMs).toFixed(1)}ms`;
-  return `${testPoint(check.name, { ok: !fails, id })} # ${time}\n${diagnostics}`;
+  return { isOk, name: check.name, rest: ` # time=${roundedMs(durationMs).toFixed(1)}ms\n${diagnostics}` };
 }
 
-function pointWithout(
-  name: string,
-  { id, reason, condition }: { readonly id: number; readonly reason: string; readonly condition?: Condition },
-): string {
-  const diagnostics = yamlBlock({ message: reason, severity: "fail", condition });
-  return `${testPoint(name, { ok: false, id })}\n${diagnostics}`;
-}
-
-function testPoint(name: string, point: { readonly ok: boolean; readonly id: number }): string {
-  const description = describe(name);
-  return `${point.ok ? "ok" : "not ok"} ${point.id}${description === "" ? "" : ` - ${description}`}`;
+function pointWithout(name: string, message: string, condition?: Condition): TestPoint {
+  return { isOk: false, name, rest: `\n${yamlBlock({ message, severity: "fail", condition })}` };
 }
 
 /** In a description a backslash and a hash are escaped, so that no name can add a directive. */
 function describe(name: string): string {
   const escaped = printable(name).trim().replaceAll("\\", "\\\\").replaceAll("#", "\\#");
   // node-tap parses an open brace at the end as the start of a subtest and has no escape for it.
-  return escaped.endsWith("{") ? `"${escaped}"` : escaped;
+  const description = escaped.endsWith("{") ? `"${escaped}"` : escaped;
+  return description === "" ? "" : ` - ${description}`;
 }
 
 /**

@@ -22,7 +22,7 @@ import {
   requiredPermissionsOf,
 } from "../../permissions/required_permissions.ts";
 import { permissionsOfReplacing } from "../../shared/regular_file.ts";
-import { describeMissing, dropOtherPermissions } from "../config_permissions.ts";
+import { describeMissing, dropOtherPermissions, isMissing } from "../config_permissions.ts";
 import { MissingPermissionsError, OutputError, writeError } from "../failure.ts";
 import { EMPTY_CONFIG } from "../commands/init.ts";
 import { abortOnStop, startProgress, wantsColor, warn } from "../terminal.ts";
@@ -31,7 +31,7 @@ import { createLimiters, runPass } from "../../scheduler/run_checks.ts";
 import { type RunRecord, traceOf } from "../formats/format.ts";
 import { prettyFormat } from "../formats/pretty.ts";
 
-interface AddOptions extends CommandContext {
+export interface AddOptions extends CommandContext {
   readonly target: ConfigTarget;
   /** Whether everything that a run does is printed. @default false */
   readonly traces?: boolean;
@@ -80,7 +80,9 @@ export async function tryChecks(
   const config = await openWith(checks, options).catch((error) => {
     throw asUsageError(error, checks);
   });
-  for (const text of warningsOf(config, checks)) warn(text, system);
+  for (const { path, message } of config.placedWarnings) {
+    if (checks.some((check) => isIn(check, path))) warn(`${path}: ${message}`, system);
+  }
   const added = config.checks.filter(({ name }) => checks.some((check) => check.name === name));
   const kinds = await readKinds(added.map(({ kind }) => kind));
   // One run alone has no meaning for jobs, which check in, and for groups.
@@ -127,40 +129,32 @@ export async function tryChecks(
   return { records, stopCode: stop.code, printed: tried.length === 0 ? "" : `${printed}\n` };
 }
 
-/** Returns warnings about new checks, such as a password in the text. */
-function warningsOf({ placedWarnings }: OpenConfig, checks: readonly NewCheck[]): readonly string[] {
-  const starts = checks.map(({ name }) => describePath(["checks", name]));
-  return placedWarnings.filter(({ path }) =>
-    starts.some((start) => path === start || path.startsWith(`${start}.`))
-  )
-    .map(({ path, message }) => `${path}: ${message}`);
+/** Returns whether a place in the config is a check, or a part of it. */
+function isIn({ name }: NewCheck, path: string): boolean {
+  const start = describePath(["checks", name]);
+  return path === start || path.startsWith(`${start}.`);
 }
 
 export function writtenChecks(config: OpenConfig | null): ReadonlyMap<string, JsonValue> {
-  return new Map(
-    (config?.files ?? []).flatMap(({ written: { checks } }) =>
-      isObject(checks) ? Object.entries(checks) : []
-    ),
-  );
+  const files = config?.files ?? [];
+  return new Map(files.flatMap(({ written: { checks } }) => isObject(checks) ? Object.entries(checks) : []));
 }
 
-export interface KnownCheck {
-  readonly check: NewCheck;
-  readonly name: string;
-  /** Whether that one is added by the same call. */
-  readonly isNew: boolean;
-  readonly isInactive: boolean;
+/** New checks: those that can be added, and the others with the reason. */
+interface PartedChecks {
+  readonly free: readonly NewCheck[];
+  /** The config, or an earlier one, has the same name, kind and parameters, or the same target. */
+  readonly known: readonly string[];
+  /** Another check has the name. */
+  readonly taken: readonly UsageError[];
 }
 
-/** Known: the config, or an earlier one, has the same name, kind and parameters, or the same target. */
-export function partKnown(
-  checks: readonly NewCheck[],
-  { config }: ConfigTarget,
-): { readonly known: readonly KnownCheck[]; readonly added: readonly NewCheck[] } {
+export function partChecks(checks: readonly NewCheck[], { config }: ConfigTarget): PartedChecks {
   const inConfig = writtenChecks(config);
   const written = new Map(inConfig);
-  const known: KnownCheck[] = [];
-  const added = checks.filter((check) => {
+  const known: string[] = [];
+  const taken: UsageError[] = [];
+  const free = checks.filter((check) => {
     const own = written.get(check.name);
     const isSame = own !== undefined &&
       JSON.stringify(parametersOf(own, check.kind)) === JSON.stringify(check.parameters);
@@ -170,14 +164,29 @@ export function partKnown(
       ? undefined
       : [...written].find(([, other]) => covers(parametersOf(other, check.kind), check.parameters))?.[0];
     if (name !== undefined) {
-      const other = written.get(name);
-      const isInactive = isObject(other) && other.active === false;
-      known.push({ check, name, isNew: !inConfig.has(name), isInactive });
-    }
-    if (name === undefined && own === undefined) written.set(check.name, entryFor(check));
-    return name === undefined;
+      known.push(describeKnown(check, name, { isNew: !inConfig.has(name), written: written.get(name) }));
+    } else if (own !== undefined) {
+      const fix = checks.length === 1 ? "choose another with" : "add that check alone, with";
+      const problem = `the name "${check.name}" is taken by another check`;
+      taken.push(new UsageError(problem, `${fix}: --name NAME`));
+    } else written.set(check.name, entryFor(check));
+    return name === undefined && own === undefined;
   });
-  return { known, added };
+  return { free, known, taken };
+}
+
+/** Describes that a check is known by a name; `isNew`: it is added by the same call. */
+function describeKnown(
+  check: NewCheck,
+  name: string,
+  { isNew, written }: { readonly isNew: boolean; readonly written: JsonValue | undefined },
+): string {
+  const target = check.target ?? check.name;
+  if (isNew) return `${target} is specified more than once, as "${name}"`;
+  const isInactive = isObject(written) && written.active === false;
+  if (isInactive) return `${target} is in the config already, as "${name}", which is inactive`;
+  if (name === check.name) return `${name} is in the config already`;
+  return `${target} is checked already, by "${name}"`;
 }
 
 /** The parameters of a written check of that kind; `null`: it is of another one. */
@@ -197,25 +206,6 @@ function isEmpty(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.values(value).every(isEmpty);
 }
 
-/** Parts checks from those whose name the config or an earlier one of them has. */
-export function partTaken(
-  checks: readonly NewCheck[],
-  target: ConfigTarget,
-): { readonly free: readonly NewCheck[]; readonly taken: readonly UsageError[] } {
-  const names = new Set(writtenChecks(target.config).keys());
-  const taken: UsageError[] = [];
-  const free = checks.filter(({ name }) => {
-    const isFree = !names.has(name);
-    const hint = checks.length === 1
-      ? "choose another with: --name NAME"
-      : "add that check alone, with: --name NAME";
-    if (!isFree) taken.push(new UsageError(`the name "${name}" is taken by another check`, hint));
-    names.add(name);
-    return isFree;
-  });
-  return { free, taken };
-}
-
 /** Parts checks from those that would make the config invalid. */
 export async function partValid(
   checks: readonly NewCheck[],
@@ -229,8 +219,7 @@ export async function partValid(
   const valid: NewCheck[] = [];
   const invalid: UsageError[] = [];
   for (const check of checks) {
-    const start = describePath(["checks", check.name]);
-    const problems = error.problems.filter(({ path }) => path === start || path.startsWith(`${start}.`));
+    const problems = error.problems.filter(({ path }) => isIn(check, path));
     if (problems.length === 0) valid.push(check);
     else invalid.push(usageErrorOf(problems, [check]));
   }
@@ -238,10 +227,7 @@ export async function partValid(
   return { valid, invalid };
 }
 
-function openWith(
-  checks: readonly NewCheck[],
-  { invocation, system, target }: AddOptions,
-): Promise<OpenConfig> {
+function openWith(checks: readonly NewCheck[], { invocation, system, target }: AddOptions) {
   const text = textWith(checks, target);
   return openConfigAt({ path: target.path, label: target.label, named: true, text }, { invocation, system });
 }
@@ -253,9 +239,8 @@ function textWith(checks: readonly NewCheck[], { text }: ConfigTarget): string {
 function describeCronLine({ name, cronJob }: NewCheck, target: ConfigTarget, system: System): string {
   if (cronJob === undefined) return "";
   const words = [programOf(system), "beat", "--config", target.path, name, "--"];
-  return `replace the line of ${printable(name)} in ${cronJob.place} by:\n${
-    printable(cronJob.lineBehind(words))
-  }\n`;
+  const line = printable(cronJob.lineBehind(words));
+  return `replace the line of ${printable(name)} in ${cronJob.place} by:\n${line}\n`;
 }
 
 /** Cron searches few directories for commands. */
@@ -277,12 +262,8 @@ export interface ConfigTarget {
   readonly text: string;
 }
 
-export const NO_CONFIG: ConfigTarget = {
-  label: "-",
-  path: "-",
-  config: null,
-  text: '{ "defaults": {}, "checks": {} }\n',
-};
+const EMPTY = '{ "defaults": {}, "checks": {} }\n';
+export const NO_CONFIG: ConfigTarget = { label: "-", path: "-", config: null, text: EMPTY };
 
 /**
  * Finds and opens the config that checks are added to. If there is none, makes one at the path of `--config`, else in
@@ -299,11 +280,7 @@ export async function openTarget({ invocation, system }: CommandContext): Promis
   });
   const path = pathFromHere(location.path, system);
   const target = { label: location.path, path };
-  const isMissing = await system.files.stat(path).then(
-    () => false,
-    (error) => error instanceof Deno.errors.NotFound,
-  );
-  if (isMissing) return { ...target, config: null, text: EMPTY_CONFIG };
+  if (await isMissing(path, system)) return { ...target, config: null, text: EMPTY_CONFIG };
   const config = await openConfigAt(location, { invocation, system });
   return { ...target, config, text: config.source.text };
 }

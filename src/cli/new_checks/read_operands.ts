@@ -37,7 +37,7 @@ interface ReadOperands {
 interface Reading {
   readonly system: System;
   readonly reader: SchemaReader;
-  readonly targets: ReadonlyMap<string, CheckTarget<CheckKind>>;
+  readonly targets: ReadonlyMap<CheckKind, CheckTarget<CheckKind>>;
 }
 
 /**
@@ -49,13 +49,13 @@ interface Reading {
 export async function readOperands(operands: readonly string[], system: System): Promise<ReadOperands> {
   const { reader } = await openSchema("monitor");
   const kinds = await readKinds((kindsOf(reader)?.enum ?? []) as CheckKind[]);
-  const targets = new Map([...kinds].map(([kind, { target }]) => [kind as string, target]));
+  const targets = new Map([...kinds].map(([kind, { target }]) => [kind, target]));
   const reading = { system, reader, targets };
   const checks: NewCheck[] = [];
   const rejected: UsageError[] = [];
   for (let index = 0; index < operands.length;) {
     const word = operands[index++] ?? "";
-    const target = reading.targets.get(word);
+    const target = targets.get(word as CheckKind);
     const isNamed = target !== undefined && target.form !== null && !isKeyValue(operands[index] ?? "=");
     const named = isNamed ? operands[index++] ?? null : null;
     const settings: string[] = [];
@@ -66,7 +66,7 @@ export async function readOperands(operands: readonly string[], system: System):
         : await ofKind(word as CheckKind, named, reading);
       checks.push({
         ...check,
-        threshold: reading.targets.get(check.kind)?.threshold,
+        threshold: targets.get(check.kind)?.threshold,
         parameters: withSettings(check, settings, reader),
         ...settings.length === 0 && { target: named ?? word },
       });
@@ -98,9 +98,15 @@ async function ofKind(kind: CheckKind, text: string | null, { system, targets }:
   const target = targets.get(kind);
   if (text === null || target === undefined) return { name: nameFor(kind), kind, parameters: {} };
   const { word } = await lookUp(text, system);
-  const parameters = target.parametersOf(word);
-  if (parameters === null) throw new UsageError(`${kind} is "${text}", expected ${target.form}`);
-  return { name: nameFor(target.nameOf?.(word) ?? word.text), kind, parameters: parameters as JsonObject };
+  const check = checkOf(kind, target, word);
+  if (check === null) throw new UsageError(`${kind} is "${text}", expected ${target.form}`);
+  return check;
+}
+
+/** Makes a check of a word; `null`: it is no target of the kind. */
+function checkOf(kind: CheckKind, target: CheckTarget<CheckKind>, word: TargetWord): NewCheck | null {
+  const parameters = target.parametersOf(word) as JsonObject | null;
+  return parameters && { name: nameFor(target.nameOf?.(word) ?? word.text), kind, parameters };
 }
 
 async function ofWord(text: string, reading: Reading): Promise<NewCheck> {
@@ -112,13 +118,8 @@ async function ofWord(text: string, reading: Reading): Promise<NewCheck> {
   }
   const { word, denied } = await lookUp(text, reading.system);
   for (const [kind, target] of reading.targets) {
-    const parameters = target.claims?.(word) === true ? target.parametersOf(word) : null;
-    if (parameters === null) continue;
-    return {
-      name: nameFor(target.nameOf?.(word) ?? word.text),
-      kind: kind as CheckKind,
-      parameters: parameters as JsonObject,
-    };
+    const check = target.claims?.(word) === true ? checkOf(kind, target, word) : null;
+    if (check !== null) return check;
   }
   throw denied !== null && PATH.test(text) ? denied : unknownTarget(word, reading.reader);
 }
@@ -171,11 +172,7 @@ async function lookUp(
   return { word: { text, path, pathKind }, denied };
 }
 
-function withSettings(
-  { kind, parameters }: NewCheck,
-  words: readonly string[],
-  reader: SchemaReader,
-): JsonObject {
+function withSettings({ kind, parameters }: NewCheck, words: readonly string[], reader: SchemaReader) {
   const settings = words.map((word) => readKeyValue(word, kind, reader));
   const keyOf = ({ path }: TypedParameter): string => path.join(".");
   const repeated = settings.find((one, index) =>
@@ -216,8 +213,9 @@ function readKeyValue(word: string, kind: string, reader: SchemaReader): TypedPa
       continue;
     }
     if (here?.otherKeys === undefined) {
-      const inner = [...here?.keys.keys() ?? []].filter((outer) => at([...path, outer])?.keys.has(key));
-      throw unknownKey([...path, key], { kind, view: here, inner });
+      const known = [...here?.keys.keys() ?? []];
+      const inner = known.filter((outer) => at([...path, outer])?.keys.has(key));
+      throw unknownKey([...path, key], { kind, known, inner });
     }
     // A free name may have dots, such as a path in JSON.
     const end = rest.indexOf("=");
@@ -226,23 +224,18 @@ function readKeyValue(word: string, kind: string, reader: SchemaReader): TypedPa
   }
 }
 
-/** `view` is of the object that lacks the key, and `inner` has the keys of objects in it that have it. */
+/** `known` are the keys of the object that lacks the key, and `inner` those whose objects have it. */
 function unknownKey(
   path: readonly string[],
-  { kind, view, inner }: {
-    readonly kind: string;
-    readonly view: SchemaView | undefined;
-    readonly inner: readonly string[];
-  },
+  { kind, known, inner }: { readonly kind: string } & Readonly<Record<"known" | "inner", readonly string[]>>,
 ): UsageError {
-  const known = [...view?.keys.keys() ?? []];
   const name = path.at(-1) ?? "";
   const before = path.slice(0, -1).map((key) => `${key}.`).join("");
   const meant = inner.length > 0
     ? inner.map((outer) => `${outer}.${name}`)
     : [nearest(name, known) ?? []].flat();
   const accepted = known.length === 0
-    ? `${before === "" ? "no keys" : `no keys in "${before.slice(0, -1)}"`}`
+    ? before === "" ? "no keys" : `no keys in "${before.slice(0, -1)}"`
     : `one of ${known.map((key) => before + key).join(", ")}`;
   return new UsageError(
     `unknown key ${quoteValue(path.join("."))} of ${kind}, expected ${accepted}`,
@@ -317,11 +310,8 @@ export function usageErrorOf(problems: readonly PlacedProblem[], checks: readonl
 
 /** The error, at the key that was typed. */
 function describe({ path, message }: PlacedProblem, checks: readonly NewCheck[]): string {
-  const place = checks.map(({ name, kind }) => ({
-    kind,
-    start: describePath(["checks", name, "parameters"]),
-  }))
-    .find(({ start }) => path.startsWith(start));
-  if (place === undefined) return `${path}: ${message}`;
-  return `${place.kind} ${path.slice(place.start.length + 1)}`.trimEnd() + `: ${message}`;
+  const startOf = ({ name }: NewCheck): string => describePath(["checks", name, "parameters"]);
+  const check = checks.find((one) => path.startsWith(startOf(one)));
+  if (check === undefined) return `${path}: ${message}`;
+  return `${check.kind} ${path.slice(startOf(check).length + 1)}`.trimEnd() + `: ${message}`;
 }

@@ -8,7 +8,7 @@ import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { testCheck } from "../../support/checks.ts";
 import { newQueued } from "../../../src/engine/queued_notifications.ts";
 import { makeNotification } from "../../support/channel_delivery.ts";
-import { createLog, createPrettyOutput, type RecentRuns } from "../../../src/cli/check/service_output.ts";
+import { createLog, createPrettyOutput } from "../../../src/cli/check/service_output.ts";
 import type { Condition } from "../../../src/domain/condition.ts";
 import { createMemorySink } from "../../../testing/memory_system.ts";
 import { createSteadySink } from "../../../src/cli/terminal.ts";
@@ -92,10 +92,10 @@ Deno.test("describeOutboxEvent() warns that older problems are only counted", ()
 const FACTS = { config: "monitor.jsonc", checks: 2, inactive: 1 };
 const STARTED = /^monitor [\d.]+ started: 2 checks \(1 inactive\) from monitor\.jsonc, no state\n/;
 
-function printed(columns: number | null, address: string | null, recent: RecentRuns | null = null): string {
+function printed(columns: number | null, address: string | null, waits: readonly number[] = []): string {
   const stdout = createMemorySink(columns);
   const output = createPrettyOutput({ stdout }, { color: false, address, hint: (text) => text });
-  output.started(FACTS, { statePath: null, recentRuns: () => recent });
+  output.started(FACTS, { statePath: null, waitsMs: () => waits });
   for (
     const [name, condition] of [["web", "ok"], ["disk", "critical"], ["web", "critical"]] as const satisfies (
       readonly (readonly [string, Condition])[]
@@ -128,7 +128,7 @@ Deno.test("createPrettyOutput() prints the page and the first result of each che
 
 Deno.test("createPrettyOutput() says why checks that ran recently print nothing yet, on a terminal alone", () => {
   const line = "3 checks ran recently, next run in 4 min 21 s; see: monitor status\n";
-  const recent = { checks: 3, nextMs: 261_000 };
+  const recent = [600_000, 261_000, 300_000];
   assert.ok(printed(80, "127.0.0.1:9797", recent).includes(`(Ctrl-C ends the service)\n${line}OK  `));
   assert.equal(printed(null, "127.0.0.1:9797", recent), "");
 });
