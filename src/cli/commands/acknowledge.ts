@@ -53,20 +53,15 @@ export const acknowledgeCommand: Command = {
 };
 
 /** Returns a line for each check that fails while no problem is confirmed, by name: it is notified once it is. */
-function describePending(
-  checks: readonly ShownCheck[],
-  records: readonly CheckRecord[],
-): ReadonlyMap<string, string> {
-  const failing = new Map(
-    records.filter(({ condition }) => !hasProblem(condition) && condition.problemBeganAtMs !== null)
-      .map((record) => [record.name, record]),
+function describePending(checks: readonly ShownCheck[], records: readonly CheckRecord[]) {
+  const failing = records.filter(({ condition }) =>
+    !hasProblem(condition) && condition.problemBeganAtMs !== null
   );
   return new Map(checks.flatMap((check) => {
-    const record = failing.get(check.name);
+    const record = failing.find(({ name }) => name === check.name);
     if (record === undefined) return [];
-    const line = `${check.name}: not acknowledged, its problem is not confirmed yet: ${
-      describeCount(check, record)
-    }`;
+    const count = describeCount(check, record);
+    const line = `${check.name}: not acknowledged, its problem is not confirmed yet: ${count}`;
     return [[check.name, `${printable(line)}\n`]];
   }));
 }

@@ -91,8 +91,7 @@ async function runJob(command: readonly string[], invocation: Invocation, system
       return null;
     }
   };
-  const late = (): Error => new StoreError(LATE, "other");
-  const opening = { clock, timeoutMs: LOOK_MS_MAX, late };
+  const opening = { clock, timeoutMs: LOOK_MS_MAX, late: () => new StoreError(LATE, "other") };
   const jobLog = await attempt(
     () => withStallSafeTimeout(openJobLog(invocation, system, command), opening),
     "this run is not recorded; COMMAND runs anyway",
@@ -118,9 +117,8 @@ async function runJob(command: readonly string[], invocation: Invocation, system
   const end = await system.foreground.run(command, { tailBytesMax: TAIL_BYTES_MAX });
   const durationMs = clock.monotonicMs() - startedMonotonicMs;
   if (end.ended === "not_started") {
-    stderr.write(
-      `monitor: error: ${printable(`cannot start ${JSON.stringify(command[0])}: ${end.reason}`)}\n`,
-    );
+    const problem = `cannot start ${JSON.stringify(command[0])}: ${end.reason}`;
+    stderr.write(`monitor: error: ${printable(problem)}\n`);
   }
   ended.abort();
   const isStartUnkept = await keepingStart;
@@ -141,11 +139,7 @@ interface OpenJobLog {
   redact(text: string): string;
 }
 
-async function openJobLog(
-  invocation: Invocation,
-  system: System,
-  command: readonly string[] = [],
-): Promise<OpenJobLog> {
+async function openJobLog(invocation: Invocation, system: System, command: readonly string[] = []) {
   const { usageError, operands: [name], options } = invocation;
   if (usageError !== undefined) throw usageError;
   if (name === undefined) {
@@ -162,10 +156,8 @@ async function openJobLog(
   await refuseOthers(name, jobIndex.kinds);
   const place = await locateState(invocation, jobIndex, system);
   if (place.path === null) {
-    throw new UsageError(
-      `no stored state to record a run in${place.obstacle === undefined ? "" : `: ${place.obstacle}`}`,
-      "set --state PATH",
-    );
+    const why = place.obstacle === undefined ? "" : `: ${place.obstacle}`;
+    throw new UsageError(`no stored state to record a run in${why}`, "set --state PATH");
   }
   return { name, place, redact: createRedactor(jobIndex.secrets) };
 }
@@ -173,10 +165,8 @@ async function openJobLog(
 async function refuseOthers(name: string, kinds: ReadonlyMap<string, unknown>): Promise<void> {
   if (await hasCheckIns(kinds.get(name))) return;
   if (kinds.has(name)) {
-    throw new UsageError(
-      `the check "${name}" is not a job: its kind is ${JSON.stringify(kinds.get(name))}`,
-      'name a check of the kind "job"',
-    );
+    const problem = `the check "${name}" is not a job: its kind is ${JSON.stringify(kinds.get(name))}`;
+    throw new UsageError(problem, 'name a check of the kind "job"');
   }
   const jobs: string[] = [];
   for (const [known, kind] of kinds) if (await hasCheckIns(kind)) jobs.push(known);
@@ -190,11 +180,7 @@ async function hasCheckIns(kind: unknown): Promise<boolean> {
 }
 
 /** The state is open only for a moment: a run may last for days, and a monitor may give it another file meanwhile. */
-async function keep(
-  { name, place }: OpenJobLog,
-  run: JobRun,
-  { system, ...patience }: KeepOptions,
-): Promise<void> {
+async function keep({ name, place }: OpenJobLog, run: JobRun, { system, ...patience }: KeepOptions) {
   const store = await stateAlongside(place, system, patience);
   try {
     await store.keepJobRun(name, run, system.clock.wallMs());

@@ -31,11 +31,7 @@ export const completeCommand: Command = {
 };
 
 /** Nothing is printed about a config with errors: the command that uses it prints them. */
-async function listNames(
-  config: string | undefined,
-  names: ConfigNames,
-  system: System,
-): Promise<readonly Candidate[]> {
+async function listNames(config: string | undefined, names: ConfigNames, system: System) {
   // Standard input is for the command itself.
   if (config === "-") return [];
   // The shell would put the home in its place, but here the word comes as it was typed.

@@ -21,9 +21,8 @@ export const demoCommand: Command = {
     const address = invocation.text("listen") ?? STARTER_ADDRESS;
     const parsed = parseListenAddress(address);
     if (parsed === null || !isLoopback(parsed.host)) {
-      throw new UsageError(
-        `--listen is "${address}", expected a loopback address, such as ${STARTER_ADDRESS}`,
-      );
+      const example = `such as ${STARTER_ADDRESS}`;
+      throw new UsageError(`--listen is "${address}", expected a loopback address, ${example}`);
     }
     const { runDemo } = await import("../demo/run_demo.ts");
     return await runDemo(parsed, system);

@@ -82,11 +82,11 @@ interface ProposedCheck {
   readonly reason: string;
 }
 
+type DiscoverOptions = CommandContext & Pick<Discovery, "root" | "note"> & { readonly target: ConfigTarget };
+
 /** Proposes checks for services of this machine, except for those that the config checks already. */
-async function discover(
-  options: CommandContext & Pick<Discovery, "root" | "note"> & { readonly target: ConfigTarget },
-): Promise<readonly ProposedCheck[]> {
-  const { target, invocation, system } = options;
+async function discover(options: DiscoverOptions): Promise<readonly ProposedCheck[]> {
+  const { target } = options;
   const denied = new Map<string, RequiredPermission[]>();
   const deny: Discovery["deny"] = (what, need) => {
     denied.set(what, [...denied.get(what) ?? [], { ...need, neededBy: what }]);
@@ -100,14 +100,12 @@ async function discover(
   for (const proposal of proposals) {
     const check = await readProposal(proposal, discovery);
     if (check === null) continue;
-    const [made] = await openNewChecks([check], { invocation, system }).then(
-      ({ checks }) => checks,
-      (error): readonly [] => {
-        // A service with invalid values, such as a host with an odd name, is not proposed.
-        if (error instanceof UsageError) return [];
-        throw error;
-      },
-    );
+    const opened = await openNewChecks([check], options).catch((error) => {
+      // A service with invalid values, such as a host with an odd name, is not proposed.
+      if (error instanceof UsageError) return null;
+      throw error;
+    });
+    const [made] = opened?.checks ?? [];
     if (made === undefined || await isCovered(made, proposal)) continue;
     const name = freeName(check.name, names);
     names.add(name);

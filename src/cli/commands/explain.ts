@@ -83,8 +83,7 @@ function withMatches(rows: readonly Row[], selectors: CheckSelectors, check: Che
   return rows.map((row) => {
     if (check !== null && CHANNELS_PATH.test(row.path)) return withoutChannels(row, check);
     if (!SELECTING_PATH.test(row.path)) return row;
-    const written: unknown = JSON.parse(row.value);
-    const entries = (Array.isArray(written) ? written : [written]).map(String);
+    const entries = [JSON.parse(row.value)].flat().map(String);
     const names = [...new Set(entries.flatMap((entry) => selectors.find(entry)).map(({ name }) => name))];
     if (own !== null && row.path.startsWith("notifications")) {
       return { ...row, value: `${row.value} (${names.includes(own) ? "" : "not "}this check)` };
@@ -140,11 +139,7 @@ function withWindowTimes(
 }
 
 /** Finds a channel by its place in the list as written: the resolved list lacks those that are not for the check. */
-function channelOf(
-  rows: readonly Row[],
-  index: number,
-  notifications: Check["notifications"],
-): Check["notifications"][number] | undefined {
+function channelOf(rows: readonly Row[], index: number, notifications: Check["notifications"]) {
   const valueOf = (place: number, key: string): string | undefined =>
     rows.find(({ path }) => path === `notifications[${place}].${key}`)?.value;
   const name = valueOf(index, "channel");

@@ -11,7 +11,7 @@ import { describeDurationRule, describeMetricRules } from "../../condition/durat
 import { type CheckStatus, describeStale, statusOf } from "../../engine/check_status.ts";
 import { describeAction, describeDelivery, describeOneCause } from "../../outputs/outbox_status.ts";
 import { allChanges } from "../../state/read_store.ts";
-import type { ConditionChange, JournalRow, Store } from "../../domain/store.ts";
+import type { ConditionChange, JournalRow } from "../../domain/store.ts";
 import type { LoggedDelivery } from "../../domain/outbox.ts";
 import { measuredIn } from "../../state/metric_sums.ts";
 import { describeDuration } from "../../domain/duration.ts";
@@ -22,7 +22,7 @@ import {
   type PresentFacts,
   readHistory,
 } from "../../outputs/json/history_json.ts";
-import { describeObjective, type ObjectiveResult } from "../../outputs/summary/objectives.ts";
+import { describeObjective } from "../../outputs/summary/objectives.ts";
 import { checksOfState, openKnownState } from "../known_config.ts";
 import { describeMonitorTrouble, monitorNotes, type NoteOptions } from "../monitor_status.ts";
 import { jsonDocument, printable } from "../../shared/text.ts";
@@ -31,7 +31,7 @@ import type { System } from "../../domain/system.ts";
 import { isoTime } from "../../shared/json_values.ts";
 import { timeText } from "../../shared/local_time.ts";
 import { DAY_MS, durationText } from "../../shared/time_units.ts";
-import type { PastEvent, PastSpan } from "../../outputs/past_events.ts";
+import type { PastSpan } from "../../outputs/past_events.ts";
 import { isEverything, readSelection, selectChecks } from "../open_config.ts";
 import { readSpan, SPAN_OPTIONS } from "../read_times.ts";
 import { believableColumns } from "../formats/pretty.ts";
@@ -92,10 +92,8 @@ export const historyCommand: Command = {
     const record = records.find((candidate) => candidate.name === name);
     const check = checks.find((candidate) => candidate.name === name);
     if (store === null || record === undefined) {
-      throw new UsageError(
-        check !== undefined ? `the check "${name}" never ran` : `no data for check "${name}"`,
-        "list the checks with: monitor status",
-      );
+      const problem = check === undefined ? `no data for check "${name}"` : `the check "${name}" never ran`;
+      throw new UsageError(problem, "list the checks with: monitor status");
     }
     const { notRunning = null } = monitor ?? {};
     const shown = check ?? checksOfState(null, [record])[0];
@@ -106,28 +104,26 @@ export const historyCommand: Command = {
     const history = await readHistory(store, asObserved(shown, record, ranUntilMs), nowMs, span);
     const sent = { checks: [name], sinceMs, untilMs };
     const actions = await store.actions(name);
+    const [journal] = invocation.has("results") ? await store.journal([name], { sinceMs, untilMs }) : [null];
     const past = {
       changes: allChanges(store, name, { sinceMs, untilMs }),
-      results: invocation.has("results") ? await readResults(store, name, { sinceMs, untilMs }) : null,
+      results: journal === null ? null : (journal?.rows ?? []).filter(({ runs }) => runs > 0).toReversed(),
       deliveries: invocation.has("deliveries") ? (await store.deliveries(sent)).toReversed() : null,
       actions: actions.filter(({ atMs }) => atMs >= sinceMs && atMs <= untilMs).toReversed(),
     };
     const { readObjectives } = await import("../../outputs/summary/read_objectives.ts");
     const objectives = await readObjectives(store, [shown], { untilMs: span?.untilMs ?? nowMs, ranUntilMs });
-    const objective = objectives.get(name) ?? null;
-    const durations = describeDurationRule(shown, record, nowMs);
-    const metricLimits = describeMetricRules(shown, record, nowMs);
-    const facts = { status, isInConfig, monitor, objective, durations, metricLimits };
+    const facts = {
+      ...{ status, isInConfig, monitor },
+      objective: objectives.get(name) ?? null,
+      durations: describeDurationRule(shown, record, nowMs),
+      metricLimits: describeMetricRules(shown, record, nowMs),
+    };
     const pieces = format === "json" ? historyJson(history, facts, past) : renderPretty(name, past, {
+      ...{ ...facts, spans: history.spans, span, timeZone },
       notes: presentNotes(facts, { nowMs, hasErrors: error !== null, timeZone }),
-      spans: history.spans,
-      durations,
-      metricLimits,
-      objective,
       caused: await store.deliveries({ ...sent, haveCause: true }),
       traces: invocation.has("trace"),
-      span,
-      timeZone,
       columns: believableColumns(system.stdout.columns()) ?? COLUMNS,
     });
     for await (const piece of pieces) {
@@ -164,37 +160,22 @@ async function showEvents(invocation: Invocation, system: System): Promise<numbe
     },
     names: [...new Set([...chosen, ...removed])],
   });
+  if (format === "json") {
+    const fields = events.map(({ atMs, ...event }) => ({ at: isoTime(atMs), ...event }));
+    const [from, to] = [isoTime(span.sinceMs), isoTime(span.untilMs)];
+    system.stdout.write(jsonDocument({ from, to, events: fields }));
+    return EXIT.ok;
+  }
   const columns = believableColumns(system.stdout.columns()) ?? Infinity;
-  system.stdout.write(
-    format === "json"
-      ? jsonDocument({
-        from: isoTime(span.sinceMs),
-        to: isoTime(span.untilMs),
-        events: events.map(({ atMs, ...event }) => ({ at: isoTime(atMs), ...event })),
-      })
-      : eventsText(events, { span, timeZone, columns }),
-  );
-  return EXIT.ok;
-}
-
-function eventsText(
-  events: readonly PastEvent[],
-  { span, timeZone, columns }: Layout & { readonly span: PastSpan },
-): string {
   const lines = events.map(({ atMs, check, text }) =>
     hanging(`${timeText(atMs, timeZone)}  `, printable(check === null ? text : `${check}: ${text}`), columns)
   );
-  return `${describePeriod(span, timeZone)}\n\n${lines.join("") || "no events\n"}`;
+  system.stdout.write(`${describePeriod(span, timeZone)}\n\n${lines.join("") || "no events\n"}`);
+  return EXIT.ok;
 }
 
 function describePeriod({ sinceMs, untilMs }: PastSpan, timeZone: string): string {
   return `${timeText(sinceMs, timeZone)} to ${timeText(untilMs, timeZone)}`;
-}
-
-/** The journal of a check, the newest row first. */
-async function readResults(store: Store, name: string, span: PastSpan): Promise<readonly JournalRow[]> {
-  const [journal] = await store.journal([name], span);
-  return journal?.rows.filter(({ runs }) => runs > 0).toReversed() ?? [];
 }
 
 /** The width off a terminal. */
@@ -220,14 +201,9 @@ interface Layout {
   readonly columns: number;
 }
 
-interface PrettyOptions extends Layout {
+interface PrettyOptions extends Layout, Pick<PresentFacts, "objective" | "durations" | "metricLimits"> {
   readonly notes: readonly string[];
   readonly spans: readonly HistorySpan[];
-  readonly objective: ObjectiveResult | null;
-  /** The lines of its `duration`. */
-  readonly durations: readonly string[];
-  /** The lines of its `metrics`. */
-  readonly metricLimits: readonly string[];
   /** What was sent of it with a common cause, the oldest first. */
   readonly caused: readonly LoggedDelivery[];
   readonly traces: boolean;

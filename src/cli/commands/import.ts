@@ -21,7 +21,7 @@ import {
   IncludedFiles,
 } from "../../import/foreign_text.ts";
 import { ConfigError, type PlacedProblem } from "../../config/problem.ts";
-import { openConfig } from "../open_config.ts";
+import { openConfigAt } from "../open_config.ts";
 
 /** The modules of the tools whose configs can be imported, in the order in which the help lists them. */
 const IMPORTERS = {
@@ -103,10 +103,8 @@ function readOperands({ operands }: Invocation): { readonly tool: ImportedTool; 
   const tools = IMPORTED_TOOLS.join(", ");
   if (word === undefined) throw new UsageError("import requires a tool and a file", `tools: ${tools}`);
   if (tool === undefined) {
-    throw new UsageError(
-      `cannot import from "${word}", expected one of ${tools}`,
-      didYouMean(word, IMPORTED_TOOLS),
-    );
+    const problem = `cannot import from "${word}", expected one of ${tools}`;
+    throw new UsageError(problem, didYouMean(word, IMPORTED_TOOLS));
   }
   if (path === undefined) throw new UsageError(`import ${tool} requires a file, or - for stdin`);
   return { tool, path };
@@ -125,11 +123,8 @@ async function readFile(
   try {
     const isDatabase = importer.isDatabase?.(path) === true;
     // A database is not read here, since SQLite opens it.
-    const files = isDatabase
-      ? { ...system.files, read: () => Promise.resolve(new Uint8Array()) }
-      : system.files;
     const { bytes } = await readRegularFile(path, {
-      files,
+      files: isDatabase ? { ...system.files, read: () => Promise.resolve(new Uint8Array()) } : system.files,
       bytesMax: isDatabase ? Infinity : FOREIGN_BYTES_MAX,
     });
     return { label, path, bytes };
@@ -166,11 +161,9 @@ async function acceptDraft(draft: ConfigDraft, system: System): Promise<void> {
 }
 
 async function findProblems(text: string, system: System): Promise<readonly PlacedProblem[]> {
-  const bytes = new TextEncoder().encode(text);
-  const reading: System = Object.create(system, { readStdin: { value: () => Promise.resolve(bytes) } });
-  const invocation = new Invocation({ options: new Map([["config", "-"]]) });
+  const options = { invocation: new Invocation({}), system, withoutSecrets: true };
   try {
-    await openConfig(invocation, reading, { withoutSecrets: true });
+    await openConfigAt({ path: "-", named: true, text }, options);
     return [];
   } catch (error) {
     if (error instanceof ConfigError && error.problems.length > 0) return error.problems;

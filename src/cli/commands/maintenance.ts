@@ -17,6 +17,7 @@ import { timeText } from "../../shared/local_time.ts";
 import { isEverything, readSelection } from "../open_config.ts";
 import {
   type Actions,
+  inBrackets,
   requireTargets,
   runAction,
   SILENCE_COMMAND,
@@ -61,10 +62,8 @@ export const maintenanceCommand: Command = {
   run: async (invocation, system) => {
     if (await runAction(ACTIONS, invocation, system)) return EXIT.ok;
     const [word] = invocation.operands;
-    throw new UsageError(
-      word === undefined ? "missing start, list or end" : `maintenance has no action "${word}"`,
-      START_EXAMPLE,
-    );
+    const problem = word === undefined ? "missing start, list or end" : `maintenance has no action "${word}"`;
+    throw new UsageError(problem, START_EXAMPLE);
   },
 };
 
@@ -81,7 +80,7 @@ async function start(invocation: Invocation, system: System): Promise<void> {
   const format = invocation.reportFormat();
   await withSilences(invocation, system, async ({ store, names: checks, timeZone, nowMs, by, ...end }) => {
     const untilMs = end.untilMs ?? nowMs;
-    const targets: readonly Target[] = tags.length > 0
+    const targets: readonly Pick<Silence, "check" | "tag">[] = tags.length > 0
       ? tags.map((tag) => ({ check: null, tag }))
       : checks.map((check) => ({ check, tag: null }));
     const reason = invocation.text("note") ?? "";
@@ -139,9 +138,6 @@ function readId(invocation: Invocation): string | undefined {
   throw new UsageError(`--id is ${JSON.stringify(id)}, expected up to 100 of a-z A-Z 0-9 . : @ / + - _`);
 }
 
-/** The check or tag of a window; neither: all checks. */
-type Target = Pick<Silence, "check" | "tag">;
-
 async function readWindows(store: Pick<Store, "silences">, nowMs: number): Promise<readonly Silence[]> {
   return (await store.silences(nowMs)).filter(({ kind }) => kind === "maintenance");
 }
@@ -159,10 +155,8 @@ function render(
   }
   return windows.map((window) => {
     const { check, tag, untilMs } = window;
-    const reason = describeNote(window);
     const target = tag === null ? check ?? "all checks" : `checks with the tag "${tag}"`;
-    const note = reason === "" ? "" : ` (${reason})`;
-    const until = timeText(untilMs, timeZone);
-    return printable(`${target}: in maintenance until ${until}${note}, ID ${windowId(window)}`) + "\n";
+    const until = timeText(untilMs, timeZone) + inBrackets(describeNote(window));
+    return printable(`${target}: in maintenance until ${until}, ID ${windowId(window)}`) + "\n";
   }).join("");
 }

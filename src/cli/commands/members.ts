@@ -73,9 +73,7 @@ function renderMembers(members: readonly MemberFields[]): string {
   return members.map((one) => `${pad(printable(one.member), columns)}  ${describeMember(one)}\n`).join("");
 }
 
-function describeMember(
-  { live, last_heartbeat_ms_ago, config, location, checks, channels }: MemberFields,
-): string {
+function describeMember({ live, last_heartbeat_ms_ago, config, location, checks, channels }: MemberFields) {
   if (!live) return `dead, last heartbeat ${describeDuration(last_heartbeat_ms_ago)} ago`;
   const place = location === null ? "live" : `live at ${location}`;
   if (config === "none") return `${place}, a single run or leaving`;

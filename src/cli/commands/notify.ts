@@ -71,9 +71,8 @@ export const notifyCommand: Command = {
 };
 
 async function sendAll(trials: readonly Trial[], options: SendOptions): Promise<number> {
-  const messages = trials.values()
-    .map(({ channel, check }) => [channel, testMessage(check, options.system)] as const);
-  return await sendEach(messages, options);
+  const { system } = options;
+  return await sendEach(trials.map(({ channel, check }) => [channel, testMessage(check, system)]), options);
 }
 
 async function notifyTo(url: string, { invocation, system }: CommandContext): Promise<number> {
@@ -116,10 +115,9 @@ function selectTrials(
     const channel = config.channels.get(name);
     if (channel === undefined) {
       const known = [...config.channels.keys()];
-      const listed = known.length === 0
-        ? 'name channels in "channels"'
-        : `choose one of: ${known.join(", ")}`;
-      throw unknownName("channel", name, { known, otherwise: listed });
+      const listed = known.join(", ");
+      const otherwise = listed === "" ? 'name channels in "channels"' : `choose one of: ${listed}`;
+      throw unknownName("channel", name, { known, otherwise });
     }
     if (trials.has(channel.key)) continue;
     if (!isAnyCheck) throw new UsageError(`no selected check uses the channel "${name}"`);
@@ -172,12 +170,8 @@ export async function sendEach(
 }
 
 /** Sends a message to a channel past its queue, and prints each step. Returns whether it was delivered. */
-export async function sendNow(
-  channel: Channel,
-  message: Message,
-  { system, config }: SendOptions,
-): Promise<boolean> {
-  const { redact } = config;
+export async function sendNow(channel: Channel, message: Message, options: SendOptions): Promise<boolean> {
+  const { system, config, config: { redact } } = options;
   const say = (text: string): void => system.stdout.write(`${printable(redact(text))}\n`);
   const entry = channelEntryOf(channel);
   const receiver = entry.describe(channel);

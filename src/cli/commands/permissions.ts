@@ -6,8 +6,8 @@ import {
   groupPermissions,
   missingPermissions,
   permissionFlags,
+  type PermissionList,
   type PermissionsByClass,
-  type RequiredPermission,
 } from "../../permissions/required_permissions.ts";
 import {
   type CommandContext,
@@ -88,7 +88,7 @@ interface RenderContext {
   readonly listen: string | null;
 }
 
-type Render = (required: readonly RequiredPermission[], context: RenderContext) => string | Promise<string>;
+type Render = (required: PermissionList, context: RenderContext) => string | Promise<string>;
 
 const RENDERERS: Readonly<Record<typeof FORMATS[number], Render>> = {
   flags: (required) =>
@@ -106,19 +106,13 @@ const RENDERERS: Readonly<Record<typeof FORMATS[number], Render>> = {
   bwrap: (required, context) => sandboxed(bwrapCommand, required, context),
 };
 
-async function sandboxed(
-  write: typeof bwrapCommand,
-  required: readonly RequiredPermission[],
-  { program, source, arguments: words, ...context }: RenderContext,
-): Promise<string> {
+async function sandboxed(write: typeof bwrapCommand, required: PermissionList, all: RenderContext) {
+  const { program, source, arguments: words, ...context } = all;
   const sandbox = await sandboxOf(groupPermissions(required), context);
   return write({ ...sandbox, readOnly: [...sandbox.readOnly, ...source] }, [...program, ...words]);
 }
 
-function programOf(
-  { executable, sourceModule, environment }: System,
-  required: readonly RequiredPermission[],
-): Pick<RenderContext, "program" | "source"> {
+function programOf({ executable, sourceModule, environment }: System, required: PermissionList) {
   if (sourceModule === null) return { program: [executable], source: [] };
   const flags = permissionFlags(groupPermissions(required));
   const caches = environment("XDG_CACHE_HOME") ?? `${environment("HOME") ?? ""}/.cache`;
@@ -128,9 +122,7 @@ function programOf(
   };
 }
 
-function argumentsOf(
-  { invocation, system, config }: CommandContext & { readonly config: OpenConfig },
-): readonly string[] {
+function argumentsOf({ invocation, system, config }: CommandContext & { readonly config: OpenConfig }) {
   const path = config.sources[0]?.path ?? null;
   const state = invocation.text("state");
   return [
@@ -146,18 +138,15 @@ function argumentsOf(
 }
 
 /** The runtime connects to the proxy, whatever hosts are granted. */
-function warnOfProxies(required: readonly RequiredPermission[], system: System): void {
+function warnOfProxies(required: PermissionList, system: System): void {
   if (required.some(({ permission }) => permission === "net")) {
     for (const name of PROXY_VARIABLES.filter((variable) => system.environment(variable))) {
       warn(`${name} is set: requests may use this proxy, whatever hosts are granted`, system);
     }
   }
   const whole = PERMISSION_CLASSES.filter((permission) => system.permissions.isGranted(permission));
-  if (whole.length === 0) return;
-  warn(
-    `more permissions than the config needs: ${whole.map((name) => `--allow-${name}`).join(", ")}`,
-    system,
-  );
+  const flags = whole.map((name) => `--allow-${name}`).join(", ");
+  if (flags !== "") warn(`more permissions than the config needs: ${flags}`, system);
 }
 
 // The access that a sandbox of the system must grant, so that a config can run in it.
@@ -332,10 +321,11 @@ function networkLines(addresses: Sandbox["addresses"]): readonly string[] {
     return ["PrivateNetwork=yes", "RestrictAddressFamilies=", "RestrictAddressFamilies=AF_UNIX"];
   }
   const hasName = addresses.includes("localhost");
+  const v6 = addresses.filter((address) => address.includes(":"));
   const families = [
     "AF_UNIX",
-    ...hasName || !addresses.every(isIpv6) ? ["AF_INET"] : [],
-    ...hasName || addresses.some(isIpv6) ? ["AF_INET6"] : [],
+    ...hasName || v6.length < addresses.length ? ["AF_INET"] : [],
+    ...hasName || v6.length > 0 ? ["AF_INET6"] : [],
     ...hasName ? ["AF_NETLINK"] : [],
   ];
   return [
@@ -344,10 +334,6 @@ function networkLines(addresses: Sandbox["addresses"]): readonly string[] {
     "IPAddressDeny=any",
     `IPAddressAllow=${addresses.join(" ")}`,
   ];
-}
-
-function isIpv6(address: string): boolean {
-  return address.includes(":");
 }
 
 /** A word as systemd reads it back (systemd.syntax(7)): without specifiers, escapes, and separators of mounts. */

@@ -110,9 +110,8 @@ function isProven({ result, faults }: Proof, atLeast: number): boolean {
 
 function proofText(proofs: readonly Shown[], config: OpenConfig): string {
   if (proofs.length === 0) return "no active check\n";
-  return proofs.map((shown) => proofLines(shown, config).map((line) => `${printable(line)}\n`).join("")).join(
-    "\n",
-  );
+  const blocks = proofs.map((shown) => proofLines(shown, config).map((line) => `${printable(line)}\n`));
+  return blocks.map((lines) => lines.join("")).join("\n");
 }
 
 function proofLines({ check, proof }: Shown, { redact }: OpenConfig): readonly string[] {
@@ -147,11 +146,9 @@ function proofJson(proofs: readonly Shown[]): string {
       condition: proof?.result.condition ?? null,
       output: proof?.result.output ?? "",
       noticed: proof?.faults.filter(({ isNoticed }) => isNoticed).length ?? 0,
-      faults: (proof?.faults ?? []).map((
-        { isNoticed: noticed, name, condition, output, hint, unnoticed },
-      ) => (
+      faults: proof?.faults.map(({ isNoticed: noticed, name, condition, output, hint, unnoticed }) => (
         { name, noticed, condition, output, hint, unnoticed }
-      )),
+      )) ?? [],
     })),
   });
 }

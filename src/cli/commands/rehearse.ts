@@ -87,11 +87,8 @@ async function runRehearse(invocation: Invocation, system: System): Promise<numb
     throw new UsageError("rehearse requires the path of a scenario", "monitor rehearse SCENARIO.jsonc");
   }
   const format = invocation.choice("format", FORMATS) ?? "pretty";
-  const outputs = readOutputs(
-    invocation,
-    FORMATS,
-    "monitor rehearse --output junit=rehearsal.xml SCENARIO.jsonc",
-  );
+  const example = "monitor rehearse --output junit=rehearsal.xml SCENARIO.jsonc";
+  const outputs = readOutputs(invocation, FORMATS, example);
   const startedAtMs = system.clock.wallMs();
   const beganMs = system.clock.monotonicMs();
   const rehearsals: TimedRehearsal[] = [];
@@ -134,10 +131,7 @@ async function writeExpected(rehearsal: Rehearsal, system: System): Promise<void
 }
 
 /** Opens the config of the command line, else that of the scenario, else the one that is found. */
-async function openConfigOf(
-  { configPath, timeZone }: Scenario,
-  { invocation, system }: CommandContext,
-): Promise<OpenConfig> {
+async function openConfigOf({ configPath, timeZone }: Scenario, { invocation, system }: CommandContext) {
   const named = invocation.text("config");
   if (named === "-") throw new UsageError("--config is -, expected a file");
   const location = named === undefined && configPath !== null
@@ -183,9 +177,8 @@ export function createActions(config: OpenConfig, scenario: Source): RehearseOpt
       const places = [["config", config.source.path ?? ""], ["state", "/rehearsal"]] as const;
       await command.run(new Invocation({ operands, options: new Map([...options, ...places]) }), rehearsed);
     } catch (error) {
-      if (error instanceof UsageError) reject(error.message, error.hint);
-      else if (error instanceof ConfigError) reject(error.message, error.hint);
-      else throw error;
+      if (!(error instanceof UsageError || error instanceof ConfigError)) throw error;
+      reject(error.message, error.hint);
     }
   };
 }
@@ -232,7 +225,6 @@ function describe({ channels, isAsExpected }: Rehearsal): string {
 
 function testText(format: TestFormat, rehearsals: readonly TimedRehearsal[], facts: RunFacts): string {
   const isFailed = rehearsals.some(({ isAsExpected }) => !isAsExpected);
-  const { startedAtMs, durationMs, hostName } = facts;
   const records = rehearsals.map((rehearsal) => ({
     result: {
       check: { kind: "scenario", name: rehearsal.scenario.source.label },
@@ -243,12 +235,9 @@ function testText(format: TestFormat, rehearsals: readonly TimedRehearsal[], fac
     },
   }));
   return format.summary({
+    ...facts,
     condition: isFailed ? "critical" : "ok",
-    reason: null,
-    records,
-    unfinished: [],
-    inactiveCount: 0,
-    ...{ startedAtMs, durationMs, hostName },
+    ...{ reason: null, records, unfinished: [], inactiveCount: 0 },
   }, { color: false, columns: null, fails: (condition) => condition !== "ok", locate: () => null });
 }
 
@@ -290,15 +279,8 @@ function annotations({ scenario: { source, place }, channels }: Rehearsal): read
       const path = ["expect", name, ...sign === "-" ? [expected] : []];
       const { line, column } = place({ path, message: "" });
       const message = sign === "-" ? `expected, and not sent: ${text}` : `sent, and not expected: ${text}`;
-      return annotation({
-        severity: "error",
-        file: source.label,
-        line,
-        column,
-        path: name,
-        message,
-        hint: null,
-      });
+      const at = { file: source.label, line, column, path: name };
+      return annotation({ ...at, severity: "error", message, hint: null });
     })
   );
 }

@@ -3,7 +3,8 @@ import { type Command, EXIT, OPTION, option, UsageError } from "../command_defin
 import { counted, jsonDocument, printable } from "../../shared/text.ts";
 import { askService } from "./run.ts";
 import { describeDifference, describeFailedReload } from "../check/service_output.ts";
-import { hintOf, OutputError } from "../failure.ts";
+import { ConfigError } from "../../config/problem.ts";
+import { OutputError } from "../failure.ts";
 
 export const reloadCommand: Command = {
   name: "reload",
@@ -41,11 +42,9 @@ export const reloadCommand: Command = {
       const isAsked = format === "pretty" && system.terminal.isTerminal && system.stdout.isTerminal;
       const isConfirmed = invocation.has("yes") || isAsked && await isWanted(system);
       if (!isConfirmed) {
-        system.stdout.write(
-          format === "json"
-            ? jsonDocument({ adopted: false, ...plan.difference, ...plan.fields })
-            : `config not reloaded${isAsked ? "" : "; to reload it, add --yes"}\n`,
-        );
+        const fields = { adopted: false, ...plan.difference, ...plan.fields };
+        const text = `config not reloaded${isAsked ? "" : "; to reload it, add --yes"}\n`;
+        system.stdout.write(format === "json" ? jsonDocument(fields) : text);
         return isAsked ? EXIT.declined : EXIT.ok;
       }
     }
@@ -54,17 +53,11 @@ export const reloadCommand: Command = {
     const { reload } = response;
     if (format === "json") system.stdout.write(jsonDocument({ ...reload, ...plan?.fields }));
     if (!reload.adopted) {
-      system.stderr.write(
-        `monitor: error: config not reloaded: ${printable(describeFailedReload(reload))}\n`,
-      );
-      const hint = hintOf(invocation, "see the errors with: monitor validate");
-      system.stderr.write(`monitor: hint: ${printable(hint)}\n`);
-      return EXIT.config;
+      const hint = "see the errors with: monitor validate";
+      throw new ConfigError(`config not reloaded: ${describeFailedReload(reload)}`, { hint });
     }
-    if (format === "json") return EXIT.ok;
-    system.stdout.write(
-      printable(`config reloaded: ${counted(reload.checks, "check")}, ${describeDifference(reload)}`) + "\n",
-    );
+    const text = `config reloaded: ${counted(reload.checks, "check")}, ${describeDifference(reload)}`;
+    if (format !== "json") system.stdout.write(printable(text) + "\n");
     return EXIT.ok;
   },
 };

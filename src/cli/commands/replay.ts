@@ -80,11 +80,8 @@ async function runReplay(invocation: Invocation, system: System): Promise<number
     records,
     system,
   });
-  system.stdout.write(
-    format === "json"
-      ? jsonDocument(comparisonFields(comparison))
-      : comparisonText(comparison, config.timeZone()),
-  );
+  const asText = (): string => comparisonText(comparison, config.timeZone());
+  system.stdout.write(format === "json" ? jsonDocument(comparisonFields(comparison)) : asText());
   return EXIT.ok;
 }
 

@@ -45,26 +45,20 @@ export const reportCommand: Command = {
     const named = invocation.texts("public");
     if (config !== null) selectChecks(config.checks, { names: [], tags: named });
     // Written over the file that the config keeps up to date, it must not show more than that.
-    const publicTags = named.length > 0
-      ? named
-      : path === config?.report?.path
-      ? config?.report?.public
-      : undefined;
+    const kept = path !== null && path === config?.report?.path ? config.report : undefined;
     const { writeReport } = await import("../../outputs/html_report/write_report.ts");
     const facts = pageFacts({
       configLabel: label,
       text: config?.page ?? null,
       timeZone: (config ?? system).timeZone(),
-      intervalMs: path !== null && path === config?.report?.path ? config.report.intervalMs : null,
+      intervalMs: kept?.intervalMs ?? null,
       notRunning: monitor?.notRunning ?? null,
     }, system);
     const text = await writeReport({
       store,
       checks: selectChecks(checks, selection),
       isWhole: isEverything(selection),
-      public: publicTags,
-      facts,
-      clock: system.clock,
+      ...{ public: named.length > 0 ? named : kept?.public, facts, clock: system.clock },
     });
     if (path === null) system.stdout.write(text);
     else {

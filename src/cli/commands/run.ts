@@ -1,6 +1,5 @@
 import {
   type Command,
-  EXIT,
   exitCodeOf,
   failRule,
   type Invocation,
@@ -46,20 +45,13 @@ export const runCommand: Command = {
     const missing = names.filter((_, index) => response.results[index] === null);
     if (missing.length > 0) {
       const listed = missing.map((name) => `"${name}"`).join(", ");
-      throw new UsageError(
-        `the running monitor has no such check: ${listed}`,
-        "list them with: monitor status",
-      );
+      const problem = `the running monitor has no such check: ${listed}`;
+      throw new UsageError(problem, "list them with: monitor status");
     }
     const results = response.results.filter((result) => result !== null);
-    system.stdout.write(
-      format === "json"
-        ? jsonDocument({ checks: results })
-        : results.map((result) => `${describeResult(result)}\n`).join(""),
-    );
-    return results.length === 0
-      ? EXIT.ok
-      : exitCodeOf(results.map(({ condition }) => condition), failRule("warning"));
+    const lines = results.map((result) => `${describeResult(result)}\n`);
+    system.stdout.write(format === "json" ? jsonDocument({ checks: results }) : lines.join(""));
+    return exitCodeOf(results.map(({ condition }) => condition), failRule("warning"));
   },
 };
 
@@ -99,7 +91,13 @@ export async function askService(
   // A config that does not exist is another one, too.
   const asked = error?.source === null && named !== undefined ? pathFromHere(named, system) : path;
   const isAsked = named !== undefined || invocation.text("state") === undefined;
-  if (isAsked) await refuseOther(asked, run.configPath, system);
+  const used = run.configPath;
+  if (isAsked && asked !== null && used !== null && !await isSameFile(asked, used, system)) {
+    throw new UsageError(
+      `the monitor that runs on this state uses another config, "${used}" instead of "${asked}"`,
+      `add -c ${used}; to use the other config, restart that monitor with it`,
+    );
+  }
   if (run.controlPath === null) {
     const remedy = request.command === "run"
       ? "make the directory of its state private and restart it"
@@ -125,18 +123,6 @@ function refuseReported(names: readonly string[], checks: readonly Check[]): voi
   throw new UsageError(
     `the results of "${name}" come from agent "${agent}", which runs it`,
     `monitor run "${name}" on the machine of the agent`,
-  );
-}
-
-async function refuseOther(
-  path: string | null,
-  used: string | null,
-  system: Pick<System, "files">,
-): Promise<void> {
-  if (path === null || used === null || await isSameFile(path, used, system)) return;
-  throw new UsageError(
-    `the monitor that runs on this state uses another config, "${used}" instead of "${path}"`,
-    `add -c ${used}; to use the other config, restart that monitor with it`,
   );
 }
 

@@ -96,12 +96,12 @@ export function requireTargets(invocation: Invocation, example: string): void {
 }
 
 /** The actions of a command by their words, with the options that each has besides those of config and state. */
-export type Actions = Readonly<
-  Record<
-    string,
-    { call(invocation: Invocation, system: System): Promise<void>; readonly options: readonly string[] }
-  >
->;
+export type Actions = Readonly<Record<string, Action>>;
+
+interface Action {
+  readonly options: readonly string[];
+  call(invocation: Invocation, system: System): Promise<void>;
+}
 
 /**
  * Calls the action that the first operand names; returns whether it names one.
@@ -140,13 +140,16 @@ interface ChosenChecks {
 function renderSilences(silences: readonly Silence[], timeZone: string): string {
   return silences.map((silence) => {
     const { kind, check, untilMs, problemBeganAtMs } = silence;
-    const note = describeNote(silence);
-    const why = note === "" ? "" : ` (${note})`;
     const what = kind === "silence" ? "silenced" : "acknowledged";
     const time = timeText(untilMs, timeZone);
     const end = problemBeganAtMs === null ? time : hasOwnEnd(silence) ? `ok, at the latest ${time}` : "ok";
+    const why = inBrackets(describeNote(silence));
     return printable(`${check ?? "all checks"}: ${what} until ${end}${why}`) + "\n";
   }).join("");
+}
+
+export function inBrackets(note: string): string {
+  return note === "" ? "" : ` (${note})`;
 }
 
 /**
@@ -169,10 +172,7 @@ export async function addChosen(
     without.map((name) => printable(`${name ?? "all checks"}: no problem to ${verb}`) + "\n").join("");
 }
 
-async function readSilences(
-  store: Pick<Store, "silences" | "records">,
-  nowMs: number,
-): Promise<readonly Silence[]> {
+async function readSilences(store: Pick<Store, "silences" | "records">, nowMs: number) {
   const silences = lastingSilences(await store.silences(nowMs), await store.records());
   return silences.filter(({ kind }) => kind !== "maintenance");
 }
@@ -242,11 +242,8 @@ async function start(invocation: Invocation, system: System): Promise<void> {
     const chosen = untilOk
       ? chooseProblems(await store.records(), names)
       : { chosen: names.map((check) => ({ check, problemBeganAtMs: null })), without: [] };
-    return await addChosen(targets, chosen, {
-      kind: "silence",
-      untilMs,
-      reason: invocation.text("reason") ?? "",
-    });
+    const reason = invocation.text("reason") ?? "";
+    return await addChosen(targets, chosen, { kind: "silence", untilMs, reason });
   });
 }
 

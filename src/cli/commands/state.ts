@@ -31,10 +31,8 @@ export const stateCommand: Command = {
       return EXIT.ok;
     }
     if (action !== "copy" || from === undefined || to === undefined || rest.length > 0) {
-      throw new UsageError(
-        "state requires copy FROM TO, or schema",
-        "monitor state copy state.sqlite postgres://USER@HOST/DATABASE",
-      );
+      const example = "monitor state copy state.sqlite postgres://USER@HOST/DATABASE";
+      throw new UsageError("state requires copy FROM TO, or schema", example);
     }
     if (invocation.has("schema")) {
       throw new UsageError("--schema cannot be used with copy", "add ?schema=NAME to the URL");

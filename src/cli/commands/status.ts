@@ -139,16 +139,13 @@ async function showStatus(invocation: Invocation, system: System): Promise<numbe
   const chosen = new Set(checks.map((check) => check.name));
   const isShown = (name: string | null): boolean =>
     isEverything(selection) || name === null || chosen.has(name);
+  const silences = lastingSilences(await store?.silences(nowMs) ?? [], records);
   const notifications = {
     rows: shownNotifications(await store?.outbox(), nowMs).filter((row) => isShown(row.notification.check)),
-    silences: lastingSilences(await store?.silences(nowMs) ?? [], records).filter(({ check }) =>
-      isShown(check)
-    ),
+    silences: silences.filter(({ check }) => isShown(check)),
   };
-  const inactive = inactiveNames(all);
-  const { silences } = notifications;
   const { notRunning = null } = monitor ?? {};
-  const context = { recordOf, inactive, silences, notRunning, nowMs };
+  const context = { recordOf, inactive: inactiveNames(all), ...notifications, notRunning, nowMs };
   const statuses = checks.map((check) => statusOf(check, context));
   const reporting = store === null ? null : await readReporting(store);
   const ofReports = reportingConditions(reporting, known.config);
@@ -164,22 +161,18 @@ async function showStatus(invocation: Invocation, system: System): Promise<numbe
   if (format === "plugin") {
     const { renderPlugin } = await import("../formats/plugin.ts");
     const reason = statuses.length === 0 ? NO_ACTIVE_CHECK : null;
-    const summary = { condition: highestSeverity(conditions), reason, unfinished: [] };
     const items = statuses.map((status) => toPluginItem(status, nowMs));
-    const notes = [
-      ...monitorNotes(monitor, time),
-      ...reporting === null || ofReports.length === 0 ? [] : [describeReporting(reporting, nowMs)],
-    ];
-    const report = { ...summary, items, counted: SHOWN_CONDITIONS, notes };
-    system.stdout.write(renderPlugin(report, fails));
+    const reports = reporting === null || ofReports.length === 0 ? [] : [describeReporting(reporting, nowMs)];
+    const notes = [...monitorNotes(monitor, time), ...reports];
+    const summary = { condition: highestSeverity(conditions), reason, unfinished: [] };
+    system.stdout.write(renderPlugin({ ...summary, items, counted: SHOWN_CONDITIONS, notes }, fails));
     return exitCodeOf(conditions, fails);
   }
+  const byName = new Map(statuses.map((status) => [status.check.name, status]));
+  const running = runningChecks(known.config?.commonCauses ? known.config.checks : [], recordOf);
   const snapshot: StatusSnapshot = {
-    statuses,
-    notifications,
-    monitor,
-    reporting,
-    causes: causesOf(statuses, known, nowMs),
+    ...{ statuses, notifications, monitor, reporting },
+    causes: presentCauses(recordedCauses(running, recordOf, nowMs), (name) => byName.get(name)),
     servedBy: null,
     configError: error?.message ?? null,
   };
@@ -200,26 +193,10 @@ async function showStatus(invocation: Invocation, system: System): Promise<numbe
   return exitCodeOf(conditions, fails);
 }
 
-function causesOf(
-  statuses: readonly CheckStatus[],
-  { config, recordOf }: Pick<Awaited<ReturnType<typeof openKnownState>>, "config" | "recordOf">,
-  nowMs: number,
-): StatusSnapshot["causes"] {
-  if (config === null || !config.commonCauses) return [];
-  const byName = new Map(statuses.map((status) => [status.check.name, status]));
-  const options = recordedCauses(runningChecks(config.checks, recordOf), recordOf, nowMs);
-  return presentCauses(options, (name) => byName.get(name));
-}
-
 function problemsOf(known: StatusSnapshot): StatusSnapshot {
-  return {
-    ...known,
-    statuses: known.statuses.filter(({ condition }) => condition !== "ok"),
-    notifications: {
-      rows: known.notifications.rows.filter(({ state }) => state !== "dropped"),
-      silences: [],
-    },
-  };
+  const rows = known.notifications.rows.filter(({ state }) => state !== "dropped");
+  const statuses = known.statuses.filter(({ condition }) => condition !== "ok");
+  return { ...known, statuses, notifications: { rows, silences: [] } };
 }
 
 /** The numbers of an outdated run are not printed: a graph would take them for new. */
@@ -256,7 +233,7 @@ function renderPretty(
   const sums = [
     countStatuses(all.statuses, options),
     ...countQueuedNotifications(all.notifications),
-    ...(running === null ? [] : [running]),
+    ...running === null ? [] : [running],
   ];
   const reports = reporting === null ? [] : wrapTo([printable(describeReporting(reporting, nowMs))], columns);
   const blocks = [
@@ -289,9 +266,7 @@ function toRow(status: CheckStatus, options: PrettyOptions): TableRow {
     name: printable(check.title === undefined ? check.name : `${check.name} (${check.title})`),
     duration: sinceMs === null ? "" : describeDuration(Math.max(0, nowMs - sinceMs)),
     output: printable([describeStatus(status, nowMs), ...marks(status, nowMs)].join(" ")),
-    detail: detailed && record !== null && last !== null
-      ? describeRuns(status, { record, last }, options)
-      : [],
+    detail: detailed && record && last ? describeRuns(status, { record, last }, options) : [],
   };
 }
 
@@ -325,20 +300,16 @@ function describeRuns(
         (notified === confirmed ? "" : `, last notified ${knownNotified(condition) ?? "never"}`),
     `last run ${ago(last.startedAtMs)}, took ${Math.round(last.durationMs)} ms: ${last.condition}`,
     ...(last.locations ?? []).map((vote) => printable(describeVote(vote))),
-    ...(nextRunAtMs === null || state === "not_running"
+    ...nextRunAtMs === null || state === "not_running"
       ? []
-      : [`next run ${nextRunAtMs > nowMs ? "" : "was due "}${ago(nextRunAtMs)}`]),
-    ...(missedRuns > 0 ? [`${counted(missedRuns, "run")} skipped so far`] : []),
+      : [`next run ${nextRunAtMs > nowMs ? "" : "was due "}${ago(nextRunAtMs)}`],
+    ...missedRuns > 0 ? [`${counted(missedRuns, "run")} skipped so far`] : [],
   ];
 }
 
-function maintenanceLines(
-  statuses: readonly CheckStatus[],
-  { nowMs, columns }: PrettyOptions,
-): readonly string[] {
-  const ends = statuses.flatMap(({ maintenance }) =>
-    maintenance === null ? [] : [describeEnd(maintenance, nowMs)]
-  );
+function maintenanceLines(statuses: readonly CheckStatus[], { nowMs, columns }: PrettyOptions) {
+  const windows = statuses.flatMap(({ maintenance }) => maintenance ?? []);
+  const ends = windows.map((window) => describeEnd(window, nowMs));
   const lines = [...Map.groupBy(ends, (end) => end)].filter(([, { length }]) => length > 1)
     .map(([end, { length }]) => printable(`maintenance: ${length} checks ${end}`));
   return wrapTo(shortenLines(lines, "maintenance windows"), columns);

@@ -69,9 +69,8 @@ export const suggestCommand: Command = {
     const timeZone = config.timeZone();
     system.stdout.write(suggestions.map((one) => printableBlock(describe(one, timeZone))).join(""));
     if (suggestions.length === 0) {
-      system.stdout.write(
-        `no suggestions: no check failed in each outage of another one, ${times} times or more\n`,
-      );
+      const why = `no check failed in each outage of another one, ${times} times or more`;
+      system.stdout.write(`no suggestions: ${why}\n`);
     } else if (invocation.has("write") && await write(suggestions, target, { invocation, system })) {
       const isRunning = state.monitor?.state === "running";
       if (isRunning) system.stdout.write(`${printable(hintOf(invocation, RELOAD))}\n`);
@@ -81,16 +80,15 @@ export const suggestCommand: Command = {
 };
 
 function describe({ check, parent, shared, reason }: SuggestedDependency, timeZone: string): string {
+  const [dependent, cause] = [JSON.stringify(check), JSON.stringify(parent)];
   const shown = shared.slice(-SHOWN_MAX).map((one) => {
     const seconds = Math.round((one.check.fromMs - one.parent.fromMs) / 1000);
     const when = seconds === 0 ? "at once" : seconds > 0 ? `${seconds} s later` : `${-seconds} s earlier`;
-    return `  ${timeText(one.parent.fromMs, timeZone)} ${JSON.stringify(parent)}, ${
-      JSON.stringify(check)
-    } ${when}\n`;
+    return `  ${timeText(one.parent.fromMs, timeZone)} ${cause}, ${dependent} ${when}\n`;
   });
   const times = shared.length === 1 ? "once" : `${shared.length} times`;
-  return `${JSON.stringify(check)}: "depends_on": [${JSON.stringify(parent)}]\n` +
-    `  it failed in each outage of ${JSON.stringify(parent)}, ${times}, which ${reason}\n${shown.join("")}`;
+  return `${dependent}: "depends_on": [${cause}]\n` +
+    `  it failed in each outage of ${cause}, ${times}, which ${reason}\n${shown.join("")}`;
 }
 
 const RELOAD = "the running monitor uses them after: monitor reload";
@@ -101,30 +99,25 @@ async function write(
   target: ConfigTarget,
   { invocation, system }: CommandContext,
 ): Promise<boolean> {
-  const written = target.config?.files[0]?.written["checks"];
+  const configured = target.config?.files[0]?.written["checks"];
   const all = writtenChecks(target.config);
   let { text } = target;
-  const left: string[] = [];
   let count = 0;
   for (const [check, some] of Map.groupBy(suggestions, (one) => one.check)) {
-    const own = isObject(written) ? written[check] : undefined;
+    const own = isObject(configured) ? configured[check] : undefined;
     if (!isObject(own)) {
-      left.push(check);
+      const place = all.has(check) ? "it is in an included file" : 'it is made by "for_each"';
+      system.stderr.write(`monitor: not written: ${printable(JSON.stringify(check))}: ${place}\n`);
       continue;
     }
     text = setListIn(text, ["checks", check], "depends_on", some.map(({ parent }) => parent));
     count += some.length;
   }
-  for (const check of left) {
-    const place = all.has(check) ? "it is in an included file" : 'it is made by "for_each"';
-    system.stderr.write(`monitor: not written: ${printable(JSON.stringify(check))}: ${place}\n`);
-  }
   if (count === 0) return false;
   await permissionsOfWriting(target, system);
   await openConfigAt({ path: target.path, label: target.label, named: true, text }, { invocation, system });
   await rewriteText(target, text, system);
-  system.stdout.write(
-    `wrote ${count} ${count === 1 ? "dependency" : "dependencies"} to ${printable(target.label)}\n`,
-  );
+  const written = `${count} ${count === 1 ? "dependency" : "dependencies"}`;
+  system.stdout.write(`wrote ${written} to ${printable(target.label)}\n`);
   return true;
 }

@@ -8,14 +8,14 @@ import {
   UsageError,
 } from "../command_definition.ts";
 import type { System } from "../../domain/system.ts";
-import type { Period, Summary } from "../../outputs/summary/summarize.ts";
+import type { Summary } from "../../outputs/summary/summarize.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
 import { createYield } from "../../shared/deadline.ts";
 import { readDuration, readMonth } from "../read_times.ts";
 import { openKnownState } from "../known_config.ts";
 import { monitorNotes } from "../monitor_status.ts";
 import { jsonDocument, printable } from "../../shared/text.ts";
-import { isEverything, type OpenConfig, openConfig, readSelection, selectChecks } from "../open_config.ts";
+import { isEverything, openConfig, readSelection, selectChecks } from "../open_config.ts";
 import { dropOtherPermissions, permissionsOfConfig } from "../config_permissions.ts";
 import {
   summaryFields,
@@ -73,10 +73,8 @@ async function sendSummary(invocation: Invocation, system: System): Promise<numb
   const config = await openConfig(invocation, system);
   const { summary: settings } = config;
   if (settings === null) {
-    throw new UsageError(
-      '--send requires "summary" in the config',
-      'add it, with "cron" and "notifications"',
-    );
+    const hint = 'add it, with "cron" and "notifications"';
+    throw new UsageError('--send requires "summary" in the config', hint);
   }
   const channels = settings.notifications;
   const options = { invocation, system, checks: [], channels, listens: false };
@@ -102,18 +100,19 @@ async function readSummary(invocation: Invocation, system: System): Promise<Summ
   const { config, error, store, checks, records, recordOf, monitor } = known;
   const nowMs = system.clock.wallMs();
   const timeZone = config?.summary?.times.timeZone ?? (config ?? system).timeZone();
+  const { gatherSummary, periodUntil } = await import("../../outputs/summary/gather_summary.ts");
+  const lastMs = readDuration(invocation, "period");
+  const settings = lastMs === null ? config?.summary : null;
+  const upToNow = { sinceMs: nowMs - (lastMs ?? 7 * DAY_MS), untilMs: nowMs };
   const period = readMonth(invocation, { timeZone, nowMs }) ??
-    await readPeriod(invocation, { config, nowMs });
-  const { gatherSummary } = await import("../../outputs/summary/gather_summary.ts");
+    (settings ? periodUntil(settings, nowMs) : upToNow);
   const names = new Set(checks.map(({ name }) => name));
   const isWhole = config !== null && monitor?.config !== "another" && isEverything(selection);
   return await gatherSummary({
     ...period,
     store,
     checks: selectChecks(checks, selection),
-    recordOf,
-    nowMs,
-    timeZone,
+    ...{ recordOf, nowMs, timeZone },
     hostName: system.hostName(),
     monitor,
     notes: monitorNotes(monitor, { nowMs, hasErrors: error !== null, timeZone }).map(printable),
@@ -122,16 +121,4 @@ async function readSummary(invocation: Invocation, system: System): Promise<Summ
     pause: createYield(system.clock),
     ...isEverything(selection) && { tags: config?.summary?.tags },
   });
-}
-
-async function readPeriod(
-  invocation: Invocation,
-  { config, nowMs }: { readonly config: OpenConfig | null; readonly nowMs: number },
-): Promise<Period> {
-  const lastMs = readDuration(invocation, "period");
-  if (lastMs !== null) return { sinceMs: nowMs - lastMs, untilMs: nowMs };
-  const settings = config?.summary ?? null;
-  if (settings === null) return { sinceMs: nowMs - 7 * DAY_MS, untilMs: nowMs };
-  const { periodUntil } = await import("../../outputs/summary/gather_summary.ts");
-  return periodUntil(settings, nowMs);
 }

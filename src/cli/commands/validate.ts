@@ -17,11 +17,8 @@ import { type OpenConfig, openConfig } from "../open_config.ts";
 import type { System } from "../../domain/system.ts";
 import { wantsColor } from "../terminal.ts";
 
-export const SHAPE_OPTION: OptionSpec = option(
-  "--shape SHAPE",
-  "specification profile a or b instead of the default schema",
-  { choices: ["a", "b"] },
-);
+const SHAPE = "specification profile a or b instead of the default schema";
+export const SHAPE_OPTION: OptionSpec = option("--shape SHAPE", SHAPE, { choices: ["a", "b"] });
 
 export function readShape(invocation: Invocation): Shape {
   const value = invocation.text("shape");
@@ -106,16 +103,10 @@ async function findProblems(invocation: Invocation, system: System) {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const { source, problems: placed, message, hint } = error;
-    const whole = {
-      severity: "error",
-      file: null,
-      line: null,
-      column: null,
-      path: "",
-      message,
-      hint,
-    } as const;
-    const problems = placed.length === 0 ? [whole] : placed.map(entryOf("error", source));
+    const nowhere = { file: null, line: null, column: null, path: "" };
+    const problems = placed.length > 0
+      ? placed.map(entryOf("error", source))
+      : [{ severity: "error" as const, ...nowhere, message, hint }];
     return { valid: false, config: source?.label ?? null, checks: 0, inactive: 0, problems };
   }
 }

@@ -2,7 +2,6 @@ import { type Command, EXIT, OPTION, option, UsageError } from "../command_defin
 import { actionTitle, describeRun } from "../../condition/action.ts";
 import { describeBurning } from "../../condition/burn.ts";
 import { describeDurationRule, describeMetricRules } from "../../condition/duration_rule.ts";
-import type { ActionRun, BurnAlert } from "../../domain/condition.ts";
 import { lastsSinceMs, unconfirmedOf } from "../../engine/check_status.ts";
 import { deliveryFields, describeDelivery } from "../../outputs/outbox_status.ts";
 import { describeFoundCause, foundCauseFields } from "../../outputs/present_causes.ts";
@@ -95,11 +94,7 @@ export const whyCommand: Command = {
 };
 
 /** The deliveries of a check that left the config stay stored for some time. */
-async function unknownCheck(
-  name: string,
-  { store, recordOf }: KnownState,
-  timeZone: string,
-): Promise<UsageError> {
+async function unknownCheck(name: string, { store, recordOf }: KnownState, timeZone: string) {
   const quoted = quoteValue(name);
   const last = (await store?.deliveries({ checks: [name], sinceMs: -Infinity, untilMs: Infinity }))?.at(-1);
   if (last === undefined && recordOf(name) === null) {
@@ -127,6 +122,7 @@ function whyText(why: Why, timeZone: string): string {
   const unconfirmed = record === null ? null : unconfirmedOf(check, record);
   const last = record?.last ?? null;
   const options = { ...why, timeZone, whenDecided: describeDecision(why) };
+  const { durations, metricLimits, actions, burning, notes } = factsOf(why, timeZone);
   const width = Math.max(0, ...channels.map(({ name }) => textWidth(name)));
   const lines = [
     ...isPast ? [`At ${timeText(nowMs, timeZone)}, by the config of now:`] : [],
@@ -141,23 +137,20 @@ function whyText(why: Why, timeZone: string): string {
         ? ""
         : `, ${unconfirmed?.results} of ${unconfirmed?.threshold}`) +
       (last.output === "" ? "" : `: ${last.output}`),
-    ...durationsOf(why).map((text) => `duration: ${text}`),
-    ...metricLimitsOf(why).map((text) => `metric ${text}`),
-    ...actionsOf(why).map((run) =>
+    ...durations.map((text) => `duration: ${text}`),
+    ...metricLimits.map((text) => `metric ${text}`),
+    ...actions.map((run) =>
       `action ${quoteValue(run.title)} at ${timeText(run.atMs, timeZone)}: ${describeRun(run)}`
     ),
     ...causeOf(why, timeZone),
-    ...burningOf(why).map(({ text, sinceMs }) => `${text} (since ${timeText(sinceMs, timeZone)})`),
-    ...notesOf(why, timeZone),
+    ...burning === null ? [] : [`${burning.text} (since ${timeText(burning.sinceMs, timeZone)})`],
+    ...notes,
     "",
     ...check.active ? [] : ["The check is inactive, so it does not run."],
     ...channels.length === 0 ? ["The check has no notifications."] : [],
     ...channels.flatMap((channel) => {
-      const [first = "", ...rest] = describeChannel(channel, options);
-      return [
-        `${pad(channel.name, width)}  ${first}`,
-        ...rest.map((line) => `${" ".repeat(width)}  ${line}`),
-      ];
+      const lines = describeChannel(channel, options);
+      return lines.map((line, index) => `${pad(index === 0 ? channel.name : "", width)}  ${line}`);
     }),
   ];
   return lines.map((line) => `${printable(line)}\n`).join("");
@@ -168,6 +161,7 @@ function runTime(startedAtMs: number, { nowMs, isPast }: Why, timeZone: string):
   if (startedAtMs > nowMs) return `at ${timeText(startedAtMs, timeZone)}`;
   return `${describeDuration(nowMs - startedAtMs)} ${isPast ? "before" : "ago"}`;
 }
+
 function causeOf({ cause: explained }: Why, timeZone: string): readonly string[] {
   if (explained === null) return [];
   const { cause, suspects } = explained;
@@ -191,31 +185,20 @@ function describeOthers({ failing, unconfirmed }: ExplainedSuspect): string {
   return `${unconfirmed === 1 ? "1 other fails" : `${unconfirmed} others fail`} with it, not confirmed yet`;
 }
 
-function metricLimitsOf({ check, record, nowMs, isPast }: Why): readonly string[] {
-  return isPast ? [] : describeMetricRules(check, record, nowMs);
-}
-
-/** The durations of past runs are not stored. */
-function durationsOf({ check, record, nowMs, isPast }: Why): readonly string[] {
-  return isPast ? [] : describeDurationRule(check, record, nowMs);
-}
-
-function actionsOf({ check: { action }, record }: Why): readonly (ActionRun & { readonly title: string })[] {
-  if (action === undefined) return [];
-  const title = actionTitle(action);
-  return (record?.condition.actions ?? []).slice(-ACTIONS_SHOWN).map((run) => ({ ...run, title }));
-}
-
 const ACTIONS_SHOWN = 3;
 
-function burningOf({ check, record, nowMs }: Why): readonly (BurnAlert & { readonly text: string })[] {
-  const alert = record?.condition.burn?.alert ?? null;
-  const text = record === null ? "" : describeBurning(check, record.condition, nowMs);
-  return alert === null || text === "" ? [] : [{ ...alert, text }];
-}
-
-function notesOf({ monitor, nowMs }: Why, timeZone: string): readonly string[] {
-  return monitorNotes(monitor, { nowMs, hasErrors: false, timeZone });
+/** What text and JSON show alongside the channels. The durations and metrics of past runs are not stored. */
+function factsOf({ check, record, monitor, nowMs, isPast }: Why, timeZone: string) {
+  const { actions = [], burn } = record?.condition ?? {};
+  const burning = record === null ? "" : describeBurning(check, record.condition, nowMs);
+  const title = check.action === undefined ? null : actionTitle(check.action);
+  return {
+    durations: isPast ? [] : describeDurationRule(check, record, nowMs),
+    metricLimits: isPast ? [] : describeMetricRules(check, record, nowMs),
+    actions: title === null ? [] : actions.slice(-ACTIONS_SHOWN).map((run) => ({ ...run, title })),
+    burning: burn?.alert && burning !== "" ? { ...burn.alert, text: burning } : null,
+    notes: monitorNotes(monitor, { nowMs, hasErrors: false, timeZone }),
+  };
 }
 
 /** The same for programs; fields are only ever added. */
@@ -224,6 +207,7 @@ function whyJson(why: Why): string {
   const last = record?.last ?? null;
   const options = { ...why, timeZone: "UTC", whenDecided: "" };
   const found = cause?.cause ?? null;
+  const { durations, metricLimits, actions, burning, notes } = factsOf(why, "UTC");
   const causeFields = (causes: readonly Cause[]) =>
     causes.map((cause) => ({ kind: cause.kind, text: describeCause(cause, options) }));
   return jsonDocument({
@@ -236,25 +220,19 @@ function whyJson(why: Why): string {
     last: last === null
       ? null
       : { condition: last.condition, output: last.output, started_at: isoTime(last.startedAtMs) },
-    durations: durationsOf(why),
-    metric_limits: metricLimitsOf(why),
-    actions: actionsOf(why).map((run) => ({
-      title: run.title,
-      started_at: isoTime(run.atMs),
-      ended_at: isoTimeOrNull(run.endedAtMs),
-      outcome: run.outcome,
-      reason: run.reason,
-    })),
+    durations,
+    metric_limits: metricLimits,
+    actions: actions.map(({ title, atMs, endedAtMs, outcome, reason }) => (
+      { title, started_at: isoTime(atMs), ended_at: isoTimeOrNull(endedAtMs), outcome, reason }
+    )),
     cause: found === null ? null : foundCauseFields(found),
-    suspects: (cause?.suspects ?? []).map(({ attribute, failing, unconfirmed, refutedBy }) => ({
-      attribute,
-      failing,
-      unconfirmed,
-      works_for: refutedBy,
-    })),
-    burning: burningOf(why).map(({ rate, sinceMs, isTold, text }) => ({
-      ...{ rate, since: isoTime(sinceMs), notified: isTold, text },
-    }))[0] ?? null,
+    suspects: (cause?.suspects ?? []).map(({ attribute, failing, unconfirmed, refutedBy }) => (
+      { attribute, failing, unconfirmed, works_for: refutedBy }
+    )),
+    burning: burning && {
+      ...{ rate: burning.rate, since: isoTime(burning.sinceMs) },
+      ...{ notified: burning.isTold, text: burning.text },
+    },
     channels: channels.map((channel) => ({
       channel: channel.name,
       notified: channel.notified[0] ?? "ok",
@@ -278,6 +256,6 @@ function whyJson(why: Why): string {
       deliveries: channel.deliveries.map(deliveryFields),
     })),
     monitor: monitorFields(monitor),
-    notes: notesOf(why, "UTC"),
+    notes,
   });
 }
