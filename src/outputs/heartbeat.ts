@@ -17,9 +17,7 @@ interface HeartbeatOptions {
 }
 
 /** Sends only if the loop advances: no planned run is overdue. A failure is logged once, and so is its end. */
-export function startHeartbeat(
-  options: HeartbeatOptions,
-): { adopt(config: Configured): void; end(): void } {
+export function startHeartbeat(options: HeartbeatOptions): { adopt(config: Configured): void; end(): void } {
   const { system, log, isWell, onBug } = options;
   let { heartbeat, redact } = options.config;
   let cancel = (): void => {};

@@ -67,8 +67,7 @@ export function renderQueuedNotifications(
     return printable(`${word}: ${describeSilence(silence, nowMs)}`);
   });
   return [shortenLines(notifications, "notifications"), shortenLines(quiet, "silences")]
-    .filter((lines) => lines.length > 0)
-    .map((lines) => lines.flatMap((line) => wrapHanging(line, columns)));
+    .filter((lines) => lines.length > 0).map((lines) => lines.flatMap((line) => wrapHanging(line, columns)));
 }
 
 export function describeRow(row: ShownNotification, nowMs: number): string {
@@ -147,10 +146,7 @@ export function countQueuedNotifications({ rows, silences }: QueuedNotifications
     const noun = index > 0 ? "" : count === 1 ? " notification" : " notifications";
     return `${count}${noun} ${words}`;
   });
-  return [
-    ...(notifications.length === 0 ? [] : [notifications.join(", ")]),
-    ...countSilences(silences),
-  ];
+  return [...(notifications.length === 0 ? [] : [notifications.join(", ")]), ...countSilences(silences)];
 }
 
 /** Counts them by kind, such as `2 silences` and `1 acknowledgement`. */

@@ -82,8 +82,7 @@ export async function gatherPastEvents(options: PastEventsOptions): Promise<read
     events.push({ atMs: delivery.atMs, event: "delivery", check: delivery.check, text, details });
   }
   return [...gapEvents(journals, sinceMs), ...events]
-    .filter(({ atMs }) => atMs >= sinceMs && atMs <= untilMs)
-    .sort((one, other) => one.atMs - other.atMs);
+    .filter(({ atMs }) => atMs >= sinceMs && atMs <= untilMs).sort((one, other) => one.atMs - other.atMs);
 }
 
 /** Of the last start only: no earlier one is stored. */

@@ -266,9 +266,7 @@ function listed(words: readonly string[]): string {
 }
 
 /** The parts of a text between commas that are not in parentheses, or those of a list of texts. */
-function partsOf(
-  written: JsonValue,
-): readonly { readonly text: string; readonly index: number | null }[] {
+function partsOf(written: JsonValue): readonly { readonly text: string; readonly index: number | null }[] {
   const isList = Array.isArray(written);
   return [written].flat().flatMap((text, index) =>
     String(text).split(/,\s*(?![^(]*\))/).map((part) => ({ text: part.trim(), index: isList ? index : null }))

@@ -166,11 +166,7 @@ function groupsOf(
 
 /** Renders checks as lines in a collapsible section; hidden while the filter matches none of them. */
 function* renderSection(
-  { id, title, rows }: {
-    readonly id: string;
-    readonly title: string;
-    readonly rows: PageRows | undefined;
-  },
+  { id, title, rows }: { readonly id: string; readonly title: string; readonly rows: PageRows | undefined },
   checks: readonly PageCheck[],
   item: ItemOptions,
 ): Generator<Markup | PageRow> {

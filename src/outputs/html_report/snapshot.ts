@@ -154,8 +154,7 @@ export interface ReportSnapshot {
 /** Returns whether a check with a confirmed condition fails, or recovers, without being confirmed as such yet. */
 export function isUnconfirmed({ record, state }: PageCheck): boolean {
   return state === "current" && record !== null && record.last !== null &&
-    record.condition.confirmed !== null &&
-    record.last.condition !== record.condition.confirmed;
+    record.condition.confirmed !== null && record.last.condition !== record.condition.confirmed;
 }
 
 /** Returns how many checks are not ok, and what they are: pending if that is all; `null`: all are ok. */

@@ -180,9 +180,7 @@ function describeStretches(
   return `${labelOf(what, stretches)}: ${rest === 0 ? "" : `${rest} earlier, `}${listed.join(", ")}`;
 }
 
-function wordsOfDays(
-  { nowMs, labelOf = (what) => `${DAYS_SHOWN} d: ${what}` }: DayOptions,
-): Words {
+function wordsOfDays({ nowMs, labelOf = (what) => `${DAYS_SHOWN} d: ${what}` }: DayOptions): Words {
   const dayOf = (index: number): string =>
     new Date(nowMs - (DAYS_SHOWN - 1 - index) * DAY_MS).toISOString().slice(5, 10);
   return {

@@ -150,10 +150,7 @@ export function respondText(
 }
 
 /** Reads a text of at most some bytes. Without a length, it may have no end: browsers and agents send the length. */
-export async function readBody(
-  request: IncomingRequest,
-  bytesMax: number,
-): Promise<string | ServerResponse> {
+export async function readBody(request: IncomingRequest, bytesMax: number): Promise<string | ServerResponse> {
   const length = Number(request.header("content-length") ?? NaN);
   if (!(length <= bytesMax)) return respondText(413, `expected content-length of at most ${bytesMax} bytes`);
   return new TextDecoder().decode(await request.readTail(bytesMax));

@@ -341,11 +341,7 @@ export class Endpoint {
   }
 }
 
-async function prepare(
-  next: EndpointConfig,
-  sources: EndpointSources,
-  forms: PageForms,
-): Promise<Adopted> {
+async function prepare(next: EndpointConfig, sources: EndpointSources, forms: PageForms): Promise<Adopted> {
   const { config, listen: { intervalMs } } = next;
   const viewOf = (access: Access): Views => new Views({ ...sources, config, access, forms, intervalMs });
   return {

@@ -17,10 +17,7 @@ export interface ActionOptions {
   /** Who acts, and from where. */
   readonly by: string;
   readonly store: Pick<Store, "silences" | "keepAction">;
-  readonly system: {
-    readonly clock: Pick<Clock, "wallMs">;
-    randomId(): string;
-  };
+  readonly system: { readonly clock: Pick<Clock, "wallMs">; randomId(): string };
   /** Of the times that people type and read. */
   readonly timeZone: string;
   recordOf(name: string): CheckRecord;

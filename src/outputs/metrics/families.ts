@@ -90,10 +90,7 @@ export interface Exposition {
 export type Sample = readonly [labels: string, value: number];
 
 /** Begins an empty text. Every sample gets the name of the monitor, if it has one. */
-export function createExposition(
-  format: MetricsFormat,
-  monitor?: string,
-): Exposition & { text(): string } {
+export function createExposition(format: MetricsFormat, monitor?: string): Exposition & { text(): string } {
   const isOpen = format === "openmetrics";
   const commonLabels = monitor === undefined ? "" : labelText("monitor", monitor);
   const blocks = new Map<string, string[]>();

@@ -78,11 +78,7 @@ export async function exportSpans(runs: readonly RecordedRun[], options: ExportO
   const outcome = await sendOtlp({ signal: "traces", body, count: spans.length }, options);
   const failure = describeOutcome(outcome, { what: "spans", sent: `${spans.length} spans` });
   if (outcome.accepted) return { failure, lost: outcome.rejected, waitMs: 0 };
-  return {
-    failure,
-    lost: outcome.retryable ? null : spans.length,
-    waitMs: outcome.retryAfterMs ?? 0,
-  };
+  return { failure, lost: outcome.retryable ? null : spans.length, waitMs: outcome.retryAfterMs ?? 0 };
 }
 
 /** Sends all spans, for a single run. Returns a description of the first failure, not redacted; `null`: there was none. */

@@ -194,8 +194,7 @@ const UNOBSERVED_SHARE = 0.1;
 /** Returns the checks with the highest p95 of durations, else mean. */
 function slowestOf(checks: readonly CheckHistory[]): readonly SlowCheck[] {
   return checks.map(toSlow).filter((slow) => usualMs(slow) >= SLOW_MS)
-    .sort((one, other) => usualMs(other) - usualMs(one))
-    .slice(0, SLOWEST_MAX);
+    .sort((one, other) => usualMs(other) - usualMs(one)).slice(0, SLOWEST_MAX);
 }
 
 /** The number that a slow check is compared by: its p95, or the mean while that is not known. */

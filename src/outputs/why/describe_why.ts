@@ -237,10 +237,7 @@ export function whyOnPage(
 /** Returns a line for each channel of a check. */
 export function describeChannels({ notifications }: Check, config: ChannelsSource): readonly PageWhy[] {
   const names = new ConfiguredChannels(toNotifyingConfig(config));
-  return notifications.map((channel) => ({
-    channel: names.nameOf(channel),
-    text: describeFilters(channel),
-  }));
+  return notifications.map((channel) => ({ channel: names.nameOf(channel), text: describeFilters(channel) }));
 }
 
 /** Returns which notifications a channel gets, and when. */
