@@ -119,10 +119,7 @@ async function discover(options: DiscoverOptions): Promise<readonly ProposedChec
 }
 
 /** Reads a proposal as `monitor add` would; `null`, with a note, if this process may not look at it. */
-async function readProposal(
-  { words, cronJob }: Proposal,
-  { system, deny }: Pick<Discovery, "system" | "deny">,
-): Promise<NewCheck | null> {
+async function readProposal({ words, cronJob }: Proposal, { system, deny }: Discovery) {
   try {
     const [check] = await readAllOperands(words, system);
     if (check === undefined) throw new Error(`No check is made of ${words.join(" ")}`);

@@ -7,10 +7,9 @@ import {
 } from "../../config/explain_check.ts";
 import { CheckSelectors } from "../../config/named_references.ts";
 import type { Check } from "../../domain/check.ts";
-import type { System } from "../../domain/system.ts";
 import { isEverything, type OpenConfig, openConfig, readSelection, selectChecks } from "../open_config.ts";
 import { firstItems, printable, quote } from "../../shared/text.ts";
-import { createColors, wantsColor } from "../terminal.ts";
+import { type Colors, createColors, wantsColor } from "../terminal.ts";
 import { pad, textWidth } from "../../shared/wrap.ts";
 import type { MaintenanceWindow } from "../../domain/schedule.ts";
 import { isOneOff, nextWindow } from "../../engine/maintenance_windows.ts";
@@ -35,15 +34,16 @@ export const explainCommand: Command = {
   endings: ["done", "name", "permission", "config"],
   run: async (invocation, system) => {
     const config = await openConfig(invocation, system, { withoutSecrets: true });
-    const color = wantsColor(invocation, system.stdout, system);
+    const colors = createColors(wantsColor(invocation, system.stdout, system));
+    const context = { nowMs: system.clock.wallMs(), timeZone: config.timeZone() };
     const selection = readSelection(invocation);
     const checks = selectChecks(config.checks, selection);
     const blocks = [];
     const selectors = new CheckSelectors(config.checks);
     for (const check of checks) {
       const explained = withMatches(explainIn(config, check.name), selectors, check);
-      const rows = withWindowTimes(explained, check, { config, system });
-      blocks.push(renderBlock(check.name, rows, { remark: check.active ? "" : " (inactive)", color }));
+      const heading = colors.bold(printable(check.name)) + (check.active ? "" : " (inactive)");
+      blocks.push(renderBlock(heading, withWindowTimes(explained, check, context), colors));
     }
     if (isEverything(selection)) {
       const included = config.files.slice(1).flatMap(({ source, written }) =>
@@ -51,7 +51,7 @@ export const explainCommand: Command = {
       );
       const rows = [...explainConfig(config.written, config.reader), ...included];
       const explained = withMatches(rows, selectors, null);
-      blocks.unshift(renderBlock(config.source.label, explained, { remark: "", color }));
+      blocks.unshift(renderBlock(colors.bold(printable(config.source.label)), explained, colors));
     }
     if (config.checks.length === 0) blocks.push("the config has no checks\n");
     system.stdout.write(blocks.join("\n"));
@@ -113,14 +113,8 @@ const SELECTING_PATH =
   /^(?:depends_on(?:\[\d+\](?:\.any)?)?|parameters\.checks|notifications\[\d+\]\.checks|channels[.[].+\.checks|page\.groups\[\d+\]\.checks)$/;
 
 /** Adds when each window of a check is open next, to the rows of the window. */
-function withWindowTimes(
-  rows: readonly Row[],
-  { maintenanceWindows, notifications }: Check,
-  { config, system }: { readonly config: OpenConfig; readonly system: System },
-): readonly Row[] {
-  if (rows.every(({ path }) => !WINDOW_PATH.test(path))) return rows;
-  const nowMs = system.clock.wallMs();
-  const timeZone = config.timeZone();
+function withWindowTimes(rows: readonly Row[], check: Check, context: TimeContext): readonly Row[] {
+  const { maintenanceWindows, notifications } = check;
   let windowsSeen = 0;
   return rows.flatMap((row, index) => {
     const [whole, channel, hours] = WINDOW_PATH.exec(row.path) ?? [];
@@ -133,7 +127,7 @@ function withWindowTimes(
       ? maintenanceWindows[windowsSeen++]
       : channelOf(rows, Number(channel), notifications)?.hours?.[Number(hours)];
     if (window === undefined) return [row];
-    const value = describeNextWindow(window, { nowMs, timeZone });
+    const value = describeNextWindow(window, context);
     return [row, { path: `${whole}.next`, value, origin: "computed" }];
   });
 }
@@ -156,13 +150,8 @@ const WINDOW_PATH = /^(?:maintenance_windows\[\d+\]|notifications\[(\d+)\]\.hour
 
 const COLUMNS_MAX = 60;
 
-/** Renders settings below a heading, with a remark behind it. */
-function renderBlock(
-  heading: string,
-  settings: readonly Row[],
-  { remark, color }: { readonly remark: string; readonly color: boolean },
-): string {
-  const colors = createColors(color);
+/** Renders settings below a heading. */
+function renderBlock(heading: string, settings: readonly Row[], colors: Colors): string {
   const padded = (key: "path" | "value"): readonly string[] => {
     const shown = settings.map((row) => printable(row[key]));
     const columns = Math.min(Math.max(0, ...shown.map(textWidth)), COLUMNS_MAX);
@@ -172,7 +161,7 @@ function renderBlock(
   const lines = settings.map(({ origin }, index) =>
     `  ${paths[index]}  ${values[index]}  ${origin === "built-in" ? colors.dim(origin) : printable(origin)}`
   );
-  return `${colors.bold(printable(heading))}${remark}\n${lines.join("\n")}\n`;
+  return `${heading}\n${lines.join("\n")}\n`;
 }
 
 function describeNextWindow(window: MaintenanceWindow, { nowMs, timeZone }: TimeContext): string {

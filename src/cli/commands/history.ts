@@ -211,11 +211,8 @@ interface PrettyOptions extends Layout, Pick<PresentFacts, "objective" | "durati
   readonly span: PastSpan | null;
 }
 
-async function* renderPretty(
-  name: string,
-  { changes, results, deliveries, actions }: Past,
-  options: PrettyOptions,
-): AsyncGenerator<string> {
+async function* renderPretty(name: string, past: Past, options: PrettyOptions): AsyncGenerator<string> {
+  const { changes, results, deliveries, actions } = past;
   const { notes, spans, objective, span: chosen, timeZone, columns, durations, metricLimits } = options;
   yield `${printable(name)}\n`;
   for (const note of notes) yield hanging("", printable(note), columns);
@@ -275,11 +272,8 @@ interface RowsOptions<Row> extends Layout {
   describe(row: Row, before: Row | undefined): readonly [atMs: number, text: string, below?: string];
 }
 
-function* renderRows<Row>(
-  heading: string,
-  rows: readonly Row[],
-  { max, timeZone, columns, describe }: RowsOptions<Row>,
-): Generator<string> {
+function* renderRows<Row>(heading: string, rows: readonly Row[], options: RowsOptions<Row>) {
+  const { max, timeZone, columns, describe } = options;
   if (rows.length > 0) yield `\n${heading}, newest first:\n`;
   for (const [index, row] of rows.slice(0, max).entries()) {
     const [atMs, text, below = ""] = describe(row, rows[index + 1]);

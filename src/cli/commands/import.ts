@@ -71,7 +71,7 @@ export const importCommand: Command = {
       throw new UsageError("--force requires --output", "name the file: --output monitor.jsonc");
     }
     const importer = await IMPORTERS[tool]();
-    const file = await readFile(path, { importer, system });
+    const file = await readFile(path, importer, system);
     const draft = new ConfigDraft();
     try {
       await importer.translate(file, draft, new IncludedFiles(file, system.files));
@@ -110,10 +110,7 @@ function readOperands({ operands }: Invocation): { readonly tool: ImportedTool; 
   return { tool, path };
 }
 
-async function readFile(
-  label: string,
-  { importer, system }: { readonly importer: Importer; readonly system: System },
-): Promise<ForeignFile> {
+async function readFile(label: string, importer: Importer, system: System): Promise<ForeignFile> {
   if (label === "-") {
     const file = { label: "<stdin>", path: null, bytes: await system.readStdin() };
     if (file.bytes.length <= FOREIGN_BYTES_MAX) return file;

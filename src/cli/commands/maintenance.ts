@@ -88,7 +88,7 @@ async function start(invocation: Invocation, system: System): Promise<void> {
     const started = [...new Map(made.map((window) => [window.id, window])).values()];
     const replaced = (await readWindows(store, nowMs)).filter((window) => windowId(window) === id);
     await store.addSilences([...endedAt(replaced, nowMs), ...started]);
-    return render(started, { format, timeZone });
+    return render(started, timeZone, format);
   });
 }
 
@@ -97,7 +97,7 @@ async function list(invocation: Invocation, system: System): Promise<void> {
   const format = invocation.reportFormat();
   await withSilences(invocation, system, async ({ store, timeZone, nowMs }) => {
     const windows = await readWindows(store, nowMs);
-    return render(windows, { format, timeZone }) || "no started maintenance windows\n";
+    return render(windows, timeZone, format) || "no started maintenance windows\n";
   });
 }
 
@@ -119,7 +119,7 @@ async function end(invocation: Invocation, system: System): Promise<void> {
     await store.addSilences(endedAt(meant, nowMs));
     const left = hasTargets ? others.filter((window) => checks.some((check) => isAbout(window, check))) : [];
     const count = new Set(meant.map(windowId)).size;
-    const rest = left.length === 0 ? "" : `still active:\n${render(left, { format: "pretty", timeZone })}`;
+    const rest = left.length === 0 ? "" : `still active:\n${render(left, timeZone)}`;
     return `ended ${counted(count, "maintenance window")}\n${rest}`;
   });
 }
@@ -143,10 +143,7 @@ async function readWindows(store: Pick<Store, "silences">, nowMs: number): Promi
 }
 
 /** Lists windows, one a line; without any, JSON is a list all the same. */
-function render(
-  windows: readonly Silence[],
-  { format, timeZone }: { readonly format: ReportFormat; readonly timeZone: string },
-): string {
+function render(windows: readonly Silence[], timeZone: string, format: ReportFormat = "pretty"): string {
   if (format === "json") {
     return jsonDocument(windows.map((window) => {
       const { check, tag, fromMs, untilMs, reason, by } = window;

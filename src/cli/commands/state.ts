@@ -1,7 +1,6 @@
 import { type Command, EXIT, option, UsageError } from "../command_definition.ts";
 import { isPostgresUrl } from "../../config/postgres_settings.ts";
 import { pathFromHere } from "../../config/source.ts";
-import type { System } from "../../domain/system.ts";
 import type { StateTables } from "../../state/copy_state.ts";
 import { locateDatabase, openDatabaseTables } from "../open_state.ts";
 import { StateHeldError } from "../failure.ts";
@@ -39,10 +38,23 @@ export const stateCommand: Command = {
     }
     const { copyState } = await import("../../state/copy_state.ts");
     await using opened = new AsyncDisposableStack();
-    const counts = await copyState(
-      await openTables(from, { access: "read", system, opened }),
-      await openTables(to, { access: "own", system, opened }),
-    );
+    const openTables = async (text: string, access: "own" | "read"): Promise<StateTables> => {
+      if (isPostgresUrl(text)) {
+        return await openDatabaseTables(await locateDatabase(text, system), system, access);
+      }
+      const path = pathFromHere(text, system);
+      const lock = system.state.lock(`${path}.lock`);
+      if (lock === null) {
+        throw new StateHeldError(`cannot copy state "${path}": a monitor uses it`, "stop it first");
+      }
+      opened.defer(() => lock.release());
+      const { openSqliteTables } = await import("../../state/sqlite/sqlite_tables.ts");
+      const { state: { files }, userId, clock } = system;
+      return await openSqliteTables(path, { files, userId, nowMs: clock.wallMs(), access });
+    };
+    const open = async (text: string, access: "own" | "read"): Promise<StateTables> =>
+      opened.adopt(await openTables(text, access), (tables) => tables.close());
+    const counts = await copyState(await open(from, "read"), await open(to, "own"));
     const lines = [...counts].map(([name, count]) => `${name.padEnd(NAME_WIDTH)}${count}\n`);
     system.stdout.write(`${lines.join("")}copied and compared\n`);
     return EXIT.ok;
@@ -50,27 +62,3 @@ export const stateCommand: Command = {
 };
 
 const NAME_WIDTH = 18;
-
-async function openTables(
-  text: string,
-  { access, system, opened }: {
-    readonly access: "own" | "read";
-    readonly system: System;
-    readonly opened: AsyncDisposableStack;
-  },
-): Promise<StateTables> {
-  const close = (tables: StateTables): Promise<void> => tables.close();
-  if (isPostgresUrl(text)) {
-    const database = await locateDatabase(text, system);
-    return opened.adopt(await openDatabaseTables(database, system, access), close);
-  }
-  const path = pathFromHere(text, system);
-  const lock = system.state.lock(`${path}.lock`);
-  if (lock === null) {
-    throw new StateHeldError(`cannot copy state "${path}": a monitor uses it`, "stop it first");
-  }
-  opened.defer(() => lock.release());
-  const { openSqliteTables } = await import("../../state/sqlite/sqlite_tables.ts");
-  const options = { files: system.state.files, userId: system.userId, nowMs: system.clock.wallMs(), access };
-  return opened.adopt(await openSqliteTables(path, options), close);
-}

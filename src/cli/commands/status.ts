@@ -12,7 +12,6 @@ import type { System } from "../../domain/system.ts";
 import { counted, printable } from "../../shared/text.ts";
 import { highestSeverity, mostUrgentFirst, SHOWN_CONDITIONS } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
-import type { CheckRecord, KeptResult } from "../../domain/store.ts";
 import { lastingSilences } from "../../engine/suppression.ts";
 import {
   type CheckStatus,
@@ -221,10 +220,8 @@ interface PrettyOptions extends TableOptions, TimeContext {
 }
 
 /** The lowest severity first, so that the problems are on the screen, next to the prompt. */
-function renderPretty(
-  { statuses, notifications, monitor, reporting, causes }: StatusSnapshot,
-  options: PrettyOptions,
-): string {
+function renderPretty(shown: StatusSnapshot, options: PrettyOptions): string {
+  const { statuses, notifications, monitor, reporting, causes } = shown;
   const { nowMs, all, columns, trouble } = options;
   const rows = statuses
     .toSorted((one, other) => mostUrgentFirst(other.condition, one.condition))
@@ -266,7 +263,7 @@ function toRow(status: CheckStatus, options: PrettyOptions): TableRow {
     name: printable(check.title === undefined ? check.name : `${check.name} (${check.title})`),
     duration: sinceMs === null ? "" : describeDuration(Math.max(0, nowMs - sinceMs)),
     output: printable([describeStatus(status, nowMs), ...marks(status, nowMs)].join(" ")),
-    detail: detailed && record && last ? describeRuns(status, { record, last }, options) : [],
+    detail: detailed ? describeRuns(status, options) : [],
   };
 }
 
@@ -284,11 +281,9 @@ function describeEnd({ untilMs, reason }: OpenWindow, nowMs: number): string {
   return reason === "" ? end : `${end}: ${reason}`;
 }
 
-function describeRuns(
-  { state }: CheckStatus,
-  { record, last }: { readonly record: CheckRecord; readonly last: KeptResult },
-  { nowMs, timeZone }: TimeContext,
-): readonly string[] {
+function describeRuns({ state, record }: CheckStatus, { nowMs, timeZone }: TimeContext): readonly string[] {
+  const last = record?.last ?? null;
+  if (record === null || last === null) return [];
   const { condition, nextRunAtMs, missedRuns } = record;
   const ago = (ms: number): string =>
     ms > nowMs ? `in ${describeDuration(ms - nowMs)}` : `${describeDuration(nowMs - ms)} ago`;

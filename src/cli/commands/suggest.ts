@@ -97,8 +97,9 @@ const RELOAD = "the running monitor uses them after: monitor reload";
 async function write(
   suggestions: readonly SuggestedDependency[],
   target: ConfigTarget,
-  { invocation, system }: CommandContext,
-): Promise<boolean> {
+  call: CommandContext,
+) {
+  const { system } = call;
   const configured = target.config?.files[0]?.written["checks"];
   const all = writtenChecks(target.config);
   let { text } = target;
@@ -115,7 +116,7 @@ async function write(
   }
   if (count === 0) return false;
   await permissionsOfWriting(target, system);
-  await openConfigAt({ path: target.path, label: target.label, named: true, text }, { invocation, system });
+  await openConfigAt({ path: target.path, label: target.label, named: true, text }, call);
   await rewriteText(target, text, system);
   const written = `${count} ${count === 1 ? "dependency" : "dependencies"}`;
   system.stdout.write(`wrote ${written} to ${printable(target.label)}\n`);

@@ -125,9 +125,11 @@ export function renderTable(rows: readonly TableRow[], options: TableOptions): r
     const shown = hasWord ? { ...row, duration: `${header.duration} ${row.duration}` } : row;
     return renderRow(shown, { layout, colors });
   });
-  return header === undefined || layout.stacked || rows.length === 0
-    ? lines
-    : [renderHeader(header, layout, colors), ...lines];
+  if (header === undefined || layout.stacked || rows.length === 0) return lines;
+  const { wordColumns, nameColumns, durationColumns } = layout;
+  const duration = header.duration.padStart(durationColumns);
+  const cells = [pad(header.word, wordColumns), pad(header.name, nameColumns), duration, header.output];
+  return [colors.dim(cells.join(GAP)), ...lines];
 }
 
 /** The widths of columns; `wrapped`: those of each text, `null` off a terminal, where nothing is wrapped. */
@@ -150,15 +152,6 @@ function chooseLayout(rows: readonly TableRow[], options: TableOptions) {
   const restColumns = columns - wordColumns - GAP.length;
   const wrapped = { nameColumns: restColumns, outputColumns: belowColumns, belowColumns };
   return { wordColumns, nameColumns: 0, durationColumns: 0, wrapped, stacked: true };
-}
-
-function renderHeader(
-  { word, name, duration, output }: TableHeader,
-  { wordColumns, nameColumns, durationColumns }: Layout,
-  colors: Colors,
-): string {
-  const cells = [pad(word, wordColumns), pad(name, nameColumns), duration.padStart(durationColumns), output];
-  return colors.dim(cells.join(GAP));
 }
 
 function renderRow(row: TableRow, { layout, colors }: { readonly layout: Layout; readonly colors: Colors }) {

@@ -154,6 +154,16 @@ export function partChecks(checks: readonly NewCheck[], { config }: ConfigTarget
   const written = new Map(inConfig);
   const known: string[] = [];
   const taken: UsageError[] = [];
+  const describeKnown = (check: NewCheck, name: string): string => {
+    const target = check.target ?? check.name;
+    if (!inConfig.has(name)) return `${target} is specified more than once, as "${name}"`;
+    const other = inConfig.get(name);
+    const isInactive = isObject(other) && other.active === false;
+    if (isInactive) return `${target} is in the config already, as "${name}", which is inactive`;
+    return name === check.name
+      ? `${name} is in the config already`
+      : `${target} is checked already, by "${name}"`;
+  };
   const free = checks.filter((check) => {
     const own = written.get(check.name);
     const isSame = own !== undefined &&
@@ -163,9 +173,8 @@ export function partChecks(checks: readonly NewCheck[], { config }: ConfigTarget
       : check.target === undefined || check.cronJob !== undefined
       ? undefined
       : [...written].find(([, other]) => covers(parametersOf(other, check.kind), check.parameters))?.[0];
-    if (name !== undefined) {
-      known.push(describeKnown(check, name, { isNew: !inConfig.has(name), written: written.get(name) }));
-    } else if (own !== undefined) {
+    if (name !== undefined) known.push(describeKnown(check, name));
+    else if (own !== undefined) {
       const fix = checks.length === 1 ? "choose another with" : "add that check alone, with";
       const problem = `the name "${check.name}" is taken by another check`;
       taken.push(new UsageError(problem, `${fix}: --name NAME`));
@@ -173,20 +182,6 @@ export function partChecks(checks: readonly NewCheck[], { config }: ConfigTarget
     return name === undefined && own === undefined;
   });
   return { free, known, taken };
-}
-
-/** Describes that a check is known by a name; `isNew`: it is added by the same call. */
-function describeKnown(
-  check: NewCheck,
-  name: string,
-  { isNew, written }: { readonly isNew: boolean; readonly written: JsonValue | undefined },
-): string {
-  const target = check.target ?? check.name;
-  if (isNew) return `${target} is specified more than once, as "${name}"`;
-  const isInactive = isObject(written) && written.active === false;
-  if (isInactive) return `${target} is in the config already, as "${name}", which is inactive`;
-  if (name === check.name) return `${name} is in the config already`;
-  return `${target} is checked already, by "${name}"`;
 }
 
 /** The parameters of a written check of that kind; `null`: it is of another one. */

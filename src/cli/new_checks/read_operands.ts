@@ -159,12 +159,9 @@ function hintForKind(text: string, reader: SchemaReader): string | null {
 const PLAIN_WORD = /^[\w-]+$/;
 const HOST = /^[\w-]+(?:\.[\w-]+)+$/;
 
-async function lookUp(
-  text: string,
-  system: System,
-): Promise<{ readonly word: TargetWord; readonly denied: Error | null }> {
+async function lookUp(text: string, system: System) {
   const path = pathFromHere(text, system).replace(/(?<=.)\/+$/, "");
-  let denied: Error | null = null;
+  let denied = null as Error | null;
   const pathKind = await system.files.stat(path).then(({ kind }) => kind, (error) => {
     if (error instanceof Deno.errors.NotCapable) denied = error;
     return null;
