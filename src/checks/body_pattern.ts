@@ -101,13 +101,10 @@ export interface LineMatch {
   readonly groups: Readonly<Record<string, string>>;
 }
 
-interface LinePattern {
-  /** `too_long`: the lines together are longer than what can be searched. */
-  match(line: string): LineMatch | "too_long" | null;
-}
-
-/** Compiles a pattern for many lines, which share half of the limit of {@linkcode searchPattern}. */
-export async function compileLinePattern(pattern: string): Promise<LinePattern> {
+/** Compiles a pattern for many lines, which share half of the limit of {@linkcode searchPattern}; `too_long` beyond it. */
+export async function compileLinePattern(
+  pattern: string,
+): Promise<{ match(line: string): LineMatch | "too_long" | null }> {
   const { program, lengthMax } = await compile(pattern);
   const names = Object.keys(program.namedGroups());
   let lengthLeft = lengthMax / 2;

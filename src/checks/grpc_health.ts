@@ -257,7 +257,7 @@ export class HeaderDecoder {
       const isIndexed = first >> 7 === 1;
       const isKept = first >> 6 === 1;
       const index = this.#integer(isIndexed ? 7 : isKept ? 6 : 4);
-      const known = index === 0 ? undefined : this.#entry(index);
+      const known = STATIC[index - 1] ?? this.#dynamic[index - 1 - STATIC.length];
       if (index > 0 && known === undefined) return null;
       const name = known === undefined ? this.#text() : known[0];
       const value = isIndexed ? known?.[1] ?? null : this.#text();
@@ -266,10 +266,6 @@ export class HeaderDecoder {
       headers.push([name, value]);
     }
     return this.#at === block.length ? headers : null;
-  }
-
-  #entry(index: number): Header | undefined {
-    return STATIC[index - 1] ?? this.#dynamic[index - 1 - STATIC.length];
   }
 
   #keep(header: Header): void {

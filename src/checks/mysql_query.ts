@@ -57,11 +57,6 @@ async function query(
   return queryResult(columnCount, rows, () => rows[0]?.[0] ?? null);
 }
 
-interface Result {
-  readonly columnCount: number;
-  readonly rows: readonly (string | null)[][];
-}
-
 // Capabilities: long passwords, long flags, a database, protocol 4.1, TLS, transactions, authentication by plugins.
 const LONG_PASSWORD = 0x1;
 const LONG_FLAG = 0x4;
@@ -263,17 +258,17 @@ class Server {
     }
   }
 
-  async run(statement: string): Promise<Result> {
+  async run(statement: string) {
     this.#sequence = 0;
     await this.write(joinBytes([Uint8Array.of(QUERY), new TextEncoder().encode(statement)]));
     const head = new Packet(await this.read());
     const kind = head.number(1);
     if (kind === ERROR) throw head.error();
-    if (kind === OK) return { columnCount: 0, rows: [] };
+    const rows: (string | null)[][] = [];
+    if (kind === OK) return { columnCount: 0, rows };
     if (kind === LOCAL_FILE) throw new DatabaseFailure("server asks for a file of this machine");
     const columnCount = head.lengthFrom(kind);
     for (let column = 0; column <= columnCount; column++) await this.read();
-    const rows: (string | null)[][] = [];
     for (;;) {
       const packet = new Packet(await this.read());
       const first = packet.peek;

@@ -175,11 +175,6 @@ function ruleOf(limits: DurationLimits): string {
   return Object.entries(limits).map(([key, value]) => `${key} ${value}`).sort().join();
 }
 
-/** Of a clock that was set back, later parts do not count. */
-function isIn([index = 0]: readonly number[], part: number): boolean {
-  return index > part - PARTS && index <= part;
-}
-
 /** What a limit leads to now. */
 interface DurationVerdict {
   readonly isExceeded: boolean;
@@ -196,7 +191,8 @@ export function judgeDurations(
   const part = Math.floor(nowMs * PARTS / limits.overMs);
   // Until the next run, what is counted is that of the limits before an edit.
   const known = history?.rule === ruleOf(limits) ? history.parts : [];
-  const parts = known.filter((one) => isIn(one, part));
+  // Of a clock that was set back, later parts do not count.
+  const parts = known.filter(([index = 0]) => index > part - PARTS && index <= part);
   const over = exactDuration(limits.overMs);
   const { one, several, beyond } = counted;
   return limitsAt(limits, history, nowMs, counted).map(
@@ -317,10 +313,6 @@ function levelOf(ms: number): number {
   return Math.min(level, LEVEL_MAX);
 }
 
-function levelMs(level: number): number {
-  return LEVEL_0_MS * LEVEL_FACTOR ** level;
-}
-
 /** A character for each level, none of which JSON escapes. */
 const CHARACTERS = Array.from(
   { length: LEVEL_MAX + 1 },
@@ -344,7 +336,7 @@ const DURATION_SCALE: Scale = {
   },
   unpack(text) {
     const level = CHARACTERS.indexOf(text);
-    return level < 0 ? null : levelMs(level);
+    return level < 0 ? null : LEVEL_0_MS * LEVEL_FACTOR ** level;
   },
 };
 

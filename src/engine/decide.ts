@@ -301,7 +301,8 @@ export function keptResult(result: Result, lateMs: number | null): KeptResult {
   const { startedAtMs, durationMs, locations, memory, report, isLate, attributes } = result;
   return {
     ...{ condition, output, detail, performanceData, startedAtMs, durationMs, lateMs },
-    metrics: finite(metrics),
+    // Others cannot be stored.
+    metrics: Object.fromEntries(Object.entries(metrics).filter(([, value]) => Number.isFinite(value))),
     ...defined({ locations, definition, memory, report, isLate: isLate || undefined, attributes }),
   };
 }
@@ -412,11 +413,6 @@ function joinTexts(texts: readonly string[]): string {
 /** A result that awaits others is none, nor is one without a new result of a location. */
 function isCountedRun(result: Result, before: CheckRecord): boolean {
   return result.awaits === undefined && !isUnreported(result, before.last);
-}
-
-/** Returns the metrics that can be stored. */
-function finite(metrics: Result["metrics"]): Result["metrics"] {
-  return Object.fromEntries(Object.entries(metrics).filter(([, value]) => Number.isFinite(value)));
 }
 
 function rollupEntryOf(

@@ -435,7 +435,7 @@ function noteRequests(requests: Requests, note: Note, onProxied: (() => void) | 
       try {
         const response = await requests.send(request, signal);
         contact.reached = "answer";
-        contact.address ??= addressOf(response.peer);
+        contact.address ??= canonicalAddress(bare(response.peer?.replace(/:\d+$/, "") ?? ""));
         return response;
       } catch (error) {
         if (signal.aborted) contact.hasFailed = true;
@@ -454,11 +454,6 @@ function noteRequest({ target, tls, connection, refuses }: OutgoingRequest, note
     { host: hostname, port: port === "" ? isSecure ? 443 : 80 : Number(port), ...connection },
     isSecure ? { serverName: hostname, authorities, ...refuses !== undefined && { refuses } } : null,
   );
-}
-
-/** Returns the IP address of `ADDRESS:PORT`. */
-function addressOf(peer: string | undefined): string | null {
-  return peer === undefined ? null : canonicalAddress(bare(peer.replace(/:\d+$/, "")));
 }
 
 function hasProxy({ environment }: RunSystem): boolean {

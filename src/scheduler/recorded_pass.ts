@@ -110,7 +110,8 @@ export class RecordedPass {
   /** Runs checks; returns those without a result, because the pass was aborted. Call `finish` afterwards. */
   async run(checks: readonly Check[], retry: RetryOptions | null): Promise<readonly Check[]> {
     for (const { name } of checks) this.#running.add(name);
-    if (this.#options.includesOthers) this.#do(this.#suppressed.review({ also: this.#others() }));
+    const also = [...this.#active.keys()].filter((name) => !this.#running.has(name));
+    if (this.#options.includesOthers) this.#do(this.#suppressed.review({ also }));
     const onResult = (result: Result): void => {
       this.#ran.add(result.check.name);
       const entry = this.#record(result);
@@ -187,10 +188,6 @@ export class RecordedPass {
     if (check === undefined || this.#running.has(name)) return;
     this.#running.add(name);
     this.#do(runPass([check], { ...this.#pass, onResult: (result) => void this.#record(result) }));
-  }
-
-  #others(): readonly string[] {
-    return [...this.#active.keys()].filter((name) => !this.#running.has(name));
   }
 
   /** Runs groups that were not asked for and combine a check that changed, until no further one changes. */

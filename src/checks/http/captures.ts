@@ -41,9 +41,7 @@ export async function captureValues(
   return { captured, violations };
 }
 
-type Found = { readonly value: string } | { readonly reason: string };
-
-async function find(capture: HttpCapture, response: CapturedResponse): Promise<Found> {
+async function find(capture: HttpCapture, response: CapturedResponse) {
   const source = await findSource(capture, response);
   if (capture.pattern === undefined || "reason" in source) return source;
   const isWhole = response.isWhole || capture.header !== undefined;

@@ -6,12 +6,7 @@ import type { ObserveContext, ParameterProblem } from "../../domain/check_kind.t
 import { defined, roundedMs } from "../../shared/json_values.ts";
 import { describeRequestFailure, isOwnFailure } from "../../shared/failure_words.ts";
 import { quote, QUOTED_LENGTH_MAX, truncate } from "../../shared/text.ts";
-import type {
-  HostAddress,
-  IncomingResponse,
-  OutgoingRequest,
-  TlsMaterial,
-} from "../../domain/connections.ts";
+import type { HostAddress, IncomingResponse, TlsMaterial } from "../../domain/connections.ts";
 import { capturesBody, captureValues, readHeader } from "./captures.ts";
 import { evaluateBody, expectsBody } from "./expected_body.ts";
 import {
@@ -88,7 +83,8 @@ export async function examine(exchange: Exchange): Promise<Findings> {
 }
 
 async function ask(exchange: Exchange, tls: TlsMaterial | undefined): Promise<Findings> {
-  const { step: { request, response: expected }, system, signal } = exchange;
+  const { step: { request, response: expected }, system, signal, address } = exchange;
+  const connection = defined({ host: request.connectTo, socket: request.socket, address });
   const follows = request.redirects ?? (expectsRedirection(expected.statusCode) ? "refuse" : "follow");
   const answer = await askFollowing(
     {
@@ -96,7 +92,7 @@ async function ask(exchange: Exchange, tls: TlsMaterial | undefined): Promise<Fi
       method: request.method,
       headers: headersOf(request),
       ...defined({ body: request.body, tls, refuses: refusalBy(request.tls ?? {}) }),
-      ...connectionOf(exchange),
+      ...Object.keys(connection).length > 0 && { connection },
     },
     { requests: system.requests, signal, followRedirects: follows === "follow" },
   );
@@ -110,11 +106,6 @@ async function ask(exchange: Exchange, tls: TlsMaterial | undefined): Promise<Fi
   } finally {
     await answer.response.close();
   }
-}
-
-function connectionOf({ step: { request }, address }: Exchange): Pick<OutgoingRequest, "connection"> {
-  const connection = defined({ host: request.connectTo, socket: request.socket, address });
-  return Object.keys(connection).length > 0 ? { connection } : {};
 }
 
 /** Targets log it; the runtime's default is its own name. */

@@ -1,7 +1,5 @@
 import type { IncomingResponse } from "../../domain/connections.ts";
 
-type ResponseBody = Pick<IncomingResponse, "read">;
-
 /** How much of a body is searched for texts, in decoded bytes. */
 export const BODY_BYTES_MAX = 10 * 1024 * 1024;
 
@@ -37,7 +35,7 @@ export interface BodyFindings {
  * @throws The error of the body if it cannot be read to its end.
  */
 export async function readBody(
-  body: ResponseBody,
+  body: Pick<IncomingResponse, "read">,
   { parts, keepsStart, readsOn, lengthBytes, contentType }: BodyWishes,
 ): Promise<BodyFindings> {
   const { decoder, unknownCharset } = decoderFor(contentType);
