@@ -320,21 +320,17 @@ function customChannel(settings: Foreign, item: SourceItem): written.ChannelObje
   const method = settings.text("method")?.toUpperCase() ?? "GET";
   if (method === "GET") item.leaveOut("method", "a webhook sends POST, PUT or PATCH");
   const body = settings.body("body");
-  const headers = settings.object("headers").entries
-    .map(([header, value]) => [header, fill(asText(value) ?? "")]);
+  const headers = settings.object("headers").mapTexts(fill).toTexts();
+  const isTyped = Object.keys(headers).some((header) => /^content-type$/i.test(header));
   // The body of a webhook is JSON unless a header declares another type.
-  if (
-    !/^\s*(?:\{|\[\s*["{[\d])/.test(body ?? "{") &&
-    !headers.some(([header]) => /^content-type$/i.test(header ?? ""))
-  ) {
-    headers.push(["Content-Type", "text/plain"]);
-  }
+  const isJson = /^\s*(?:\{|\[\s*["{[\d])/.test(body ?? "{");
+  if (!isJson && !isTyped) headers["Content-Type"] = "text/plain";
   const isFixed = !/\[[A-Z_]+\]/.test(url);
   return webhook({
     // A URL of a webhook is mostly a secret; its fields could not be in a variable.
     target: isFixed ? item.secret(url, "webhook url") : item.url(fill(url)),
     method: method === "PUT" || method === "PATCH" ? method : undefined,
-    headers: item.headers(Object.fromEntries(headers)),
+    headers: item.headers(headers),
     body: body && item.body(fill(body)),
   });
 }

@@ -184,7 +184,7 @@ class Translation {
     return {
       ...(tags.length > 0 && { tags: [...new Set(tags)] }),
       ...this.#timing(get),
-      ...this.#notifying.settingsOf(get, item, (value) => this.#interval(value)),
+      ...this.#notifying(get, item, (value) => this.#interval(value)),
       timeout: intervalText(1000 * (timeoutSeconds > 0 ? timeoutSeconds : 60)),
       ...target,
     };
@@ -248,7 +248,7 @@ const INHERITED: readonly string[] = [
 
 type Directive = (key: string) => string | undefined;
 
-/** Creates a channel of each contact, and one of each separate address. */
+/** Creates a channel of each contact, and returns how hosts and services notify. */
 function readContacts(objects: readonly NagiosObject[], draft: ConfigDraft) {
   const channels = new Map<string, string>();
   const periods = new Map(
@@ -272,23 +272,19 @@ function readContacts(objects: readonly NagiosObject[], draft: ConfigDraft) {
     }
   }
   const groups = contactGroups(objects);
-  return {
-    settingsOf: (
-      get: Directive,
-      item: SourceItem,
-      interval: (value: string | undefined) => string | undefined,
-    ): written.Defaults => {
-      const names = [
-        ...listOf(get("contacts")),
-        ...listOf(get("contact_groups")).flatMap((group) => groups.get(group) ?? []),
-      ];
-      const isSilent = get("notifications_enabled") === "0" || get("notification_options") === "n";
-      return {
-        reminders: isSilent ? undefined : interval(get("notification_interval")),
-        notifications: isSilent ? [] : [...new Set(names.flatMap((name) => channels.get(name) ?? []))],
-        ...windowsOf(get, item, periods),
-      };
-    },
+  return (
+    get: Directive,
+    item: SourceItem,
+    interval: (value: string | undefined) => string | undefined,
+  ): written.Defaults => {
+    const ofGroups = listOf(get("contact_groups")).flatMap((group) => groups.get(group) ?? []);
+    const names = [...listOf(get("contacts")), ...ofGroups];
+    const isSilent = get("notifications_enabled") === "0" || get("notification_options") === "n";
+    return {
+      reminders: isSilent ? undefined : interval(get("notification_interval")),
+      notifications: isSilent ? [] : [...new Set(names.flatMap((name) => channels.get(name) ?? []))],
+      ...windowsOf(get, item, periods),
+    };
   };
 }
 
