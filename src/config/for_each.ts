@@ -53,12 +53,8 @@ export function expandChecks(written: JsonObject): ExpandedFile {
       templates.set(own, name);
     }
   }
-  return {
-    written: Object.assign(createObject(), written, { checks: expanded }),
-    problems,
-    templates,
-    length,
-  };
+  const all = Object.assign(createObject(), written, { checks: expanded });
+  return { written: all, problems, templates, length };
 }
 
 function expandCheck(
@@ -77,31 +73,29 @@ function expandCheck(
     .filter(({ key }) => !forEach.keys.includes(key))
     .map(({ key, ...at }) => unknownKey(key, forEach.keys, at));
   let length = 0;
-  const stop = (message: string) => {
-    problems.push({ path: [...path, "for_each"], message });
-    return { problems, checks, length };
-  };
+  const end = (...found: readonly Problem[]) => ({ problems: [...problems, ...found], checks, length });
+  const stop = (message: string) => end({ path: [...path, "for_each"], message });
   if (forEach.count > countLeft) return stop(`expands to more than ${EXPANDED_CHECKS_MAX} checks`);
-  if (problems.length > 0) return { problems, checks, length };
+  if (problems.length > 0) return end();
   const used = new Set([...named, ...uses.map(({ key }) => key)]);
   const size = JSON.stringify(check).length;
   for (const [index, values] of forEach.combinations().entries()) {
     const missing = [...used].find((key) => !Object.hasOwn(values, key));
     if (missing !== undefined) {
       const message = `has no key ${quoteValue(missing)}, which ${quoteValue(`\${each:${missing}}`)} uses`;
-      return { problems: [{ path: [...path, "for_each", index], message }], checks, length };
+      return end({ path: [...path, "for_each", index], message });
     }
     length += size + uses.reduce((sum, { key }) => sum + String(values[key]).length, 0);
     if (length > lengthLeft) return stop(`expands to more than ${EXPANDED_LENGTH_MAX} characters`);
     const own = replaceText(name, values);
     if (checks.has(own) || isTaken(own)) {
       const unused = forEach.keys.find((key) => !named.includes(key));
-      return { problems: [repeated(own, name, unused)], checks, length };
+      return end(repeated(own, name, unused));
     }
     const made = replaceAll(check, values);
     if (isObject(made)) checks.set(own, made);
   }
-  return { problems, checks, length };
+  return end();
 }
 
 type Values = Readonly<Record<string, string | number | boolean>>;

@@ -78,9 +78,7 @@ function parentDirectory(path: string): string {
 
 function refuseStranger(label: string, ownerId: number | null, userId: number | null): void {
   if (ownerId === null || ownerId === 0 || ownerId === userId) return;
-  if (userId === null) {
-    throw missingUserId(`to compare the owner of config ${quoteValue(label)} is`);
-  }
+  if (userId === null) throw missingUserId(`to compare the owner of config ${quoteValue(label)} is`);
   throw new ConfigError(
     `cannot use config "${label}": it was found, not named, and belongs to another user (id ${ownerId})`,
     { hint: `name it if you trust it: --config ${label}` },
@@ -181,12 +179,8 @@ function candidatePaths(system: System): readonly string[] {
   const home = system.environment("HOME");
   const named = system.environment("XDG_CONFIG_HOME");
   // The XDG base directory specification: a relative path is to be ignored.
-  const userDirectory = named?.startsWith("/") ? named : home ? `${home}/.config` : undefined;
-  const directories = [
-    ".",
-    ...(userDirectory === undefined ? [] : [`${userDirectory}/monitor`]),
-    "/etc/monitor",
-  ];
+  const own = named?.startsWith("/") ? named : home ? `${home}/.config` : undefined;
+  const directories = [".", ...(own === undefined ? [] : [`${own}/monitor`]), "/etc/monitor"];
   return directories.flatMap((directory) => FILE_NAMES.map((name) => `${directory}/${name}`));
 }
 

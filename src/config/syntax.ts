@@ -84,9 +84,7 @@ class Parser {
       this.#advance();
       if (this.#token === TOKEN.end) this.#failAt(0, this.#explainNothing());
       const value = this.#readValue();
-      if (this.#token !== TOKEN.end) {
-        this.#fail(`unexpected ${this.#describe()} after the end of the config`);
-      }
+      if (this.#token !== TOKEN.end) this.#fail(`unexpected ${this.#describe()} after the end of the config`);
       const problems = [...this.#missingCommas, ...this.#duplicates];
       return { value: this.#missingCommas.length > 0 ? undefined : value, problems };
     } catch (error) {
@@ -302,9 +300,7 @@ function startsValue(token: number): boolean {
 /** A piece of a text as messages quote it; invisible characters as their code point. */
 function describeToken(token: string): string {
   const first = token.codePointAt(0) ?? 0;
-  if (/^[\p{C}\p{Z}]/u.test(token)) {
-    return `character U+${first.toString(16).toUpperCase().padStart(4, "0")}`;
-  }
+  if (/^[\p{C}\p{Z}]/u.test(token)) return `character U+${first.toString(16).toUpperCase().padStart(4, "0")}`;
   const short = truncate(token, 40);
   return /^["']/.test(short) ? short : `"${short}"`;
 }

@@ -198,17 +198,15 @@ const EXPANDED_FORMATS = ["url", "header_value", "host", "database_host", "addre
 const SHELL_VARIABLE =
   /(?<!\$)\$\{([A-Za-z_]\w*)\}|(?<![^\s/:@=&?#.,-])\$([A-Z_][A-Z0-9_]+)(?![^\s/:@=&?#.,-])/;
 
-interface PathOptions {
-  readonly directory: string;
-  /** The directory of the paths; `null`: not on this machine. */
-  readonly files: Pick<Files, "stat"> | null;
-  readonly commands: ReadonlyMap<string, string>;
-}
-
 /** Warnings about paths that can't work: syntax of a shell, and commands that can't start. */
 export async function warnOfPaths(
   values: readonly FormattedValue[],
-  { directory, files, commands }: PathOptions,
+  { directory, files, commands }: {
+    readonly directory: string;
+    /** `null`: the paths are not on this machine. */
+    readonly files: Pick<Files, "stat"> | null;
+    readonly commands: ReadonlyMap<string, string>;
+  },
 ): Promise<readonly Problem[]> {
   // All at once: on a hung mount each takes two seconds.
   const facts = new Map<string, Promise<Found>>();
