@@ -441,6 +441,7 @@ function dnsTarget(fields: Foreign, item: SourceItem): Target | string {
   const servers = fields.text("dns_resolve_server")?.split(",").map((server) => server.trim()) ?? [];
   const known = servers.flatMap((server) => dnsServerIn(server, fields.number("port") ?? 53) ?? []);
   if (known.length < servers.length) item.leaveOut("dns_resolve_server", "a server must be an IP address");
-  if (fields.text("conditions") !== "[]") item.leaveOutSet(fields, { conditions: "use values or contains" });
+  const conditions = fields.text("conditions") ?? "[]";
+  if (conditions !== "[]") item.leaveOut("conditions", "use values or contains");
   return dnsLookup(name, { type: fields.text("dns_resolve_type"), server: known[0] });
 }
