@@ -48,8 +48,8 @@ export const MEMBERS: FaultyLayer = {
         ],
         [
           "a new member runs checks with its first heartbeat",
-          "HEARTBEATS_TO_JOIN = 2",
-          "HEARTBEATS_TO_JOIN = 1",
+          'status: lastSentMs === null ? "joining" : "member"',
+          'status: "member"',
         ],
         [
           "a restarted member counts as dead",

@@ -13,13 +13,11 @@ import { DEAD_AFTER_MS, type MemberHeartbeat } from "../domain/membership.ts";
 
 export interface Observed {
   /**
-   * - `joining`: too few heartbeats so far.
+   * - `joining`: less than two heartbeats have succeeded.
    * - `member`: participates.
    * - `uncertain`: the last heartbeat failed; the others are unchanged.
    */
   readonly status: "joining" | "member" | "uncertain";
-  /** How many heartbeats succeeded since the start, as far as that matters. */
-  readonly heartbeats: number;
   /** When the last good heartbeat was sent, and when counting began; the observer's monotonic clock. */
   readonly lastSentMs: number | null;
   readonly countingSinceMs: number;
@@ -45,7 +43,6 @@ const STALL_MS = 2_500;
 
 export const UNOBSERVED: Observed = {
   status: "joining",
-  heartbeats: 0,
   lastSentMs: null,
   countingSinceMs: 0,
   others: new Map(),
@@ -62,10 +59,8 @@ export function observe(before: Observed, sent: SentHeartbeat | null, ownHost: s
     const known = before.others.get(heartbeat.host);
     return [heartbeat.host, nextOther(known, heartbeat, { sentAtMs, countingSinceMs })] as const;
   });
-  const heartbeats = Math.min(before.heartbeats + 1, HEARTBEATS_TO_JOIN);
   return {
-    status: heartbeats < HEARTBEATS_TO_JOIN ? "joining" : "member",
-    heartbeats,
+    status: lastSentMs === null ? "joining" : "member",
     lastSentMs: sentAtMs,
     countingSinceMs,
     others: new Map(others),
@@ -76,8 +71,6 @@ export function observe(before: Observed, sent: SentHeartbeat | null, ownHost: s
 export function liveOthers({ others }: Observed): readonly MemberHeartbeat[] {
   return [...others.values()].filter(({ isLive }) => isLive).map(({ heartbeat }) => heartbeat);
 }
-
-const HEARTBEATS_TO_JOIN = 2;
 
 /**
  * Returns the state of another member. A new one counts as live until its heartbeat has not changed for long enough.

@@ -14,7 +14,9 @@ type QueueShareOptions = Pick<MemberOptions, "host" | "id" | "store" | "clock" |
 
 /** The queues and the members as of the last heartbeat. */
 export interface QueueView {
+  /** Those of the live members that have the active config. */
   readonly hosts: readonly string[];
+  /** The processes of all live members. */
   readonly liveIds: readonly string[];
   readonly rows: readonly QueueRow[];
   /** The channels of the config; `null`: this process is still joining, and claims no queue. */
@@ -154,15 +156,11 @@ interface QueueSteps {
   readonly owned: readonly QueueRow[];
 }
 
-interface QueueStepsInput {
-  readonly own: { readonly host: string; readonly id: string };
-  /** The hosts of the live members that have the active config. */
-  readonly hosts: readonly string[];
-  /** The processes of all live members. */
+interface QueueStepsInput extends Pick<QueueView, "hosts" | "rows"> {
+  readonly own: Pick<MemberOptions, "host" | "id">;
   readonly liveIds: ReadonlySet<string>;
   /** The channels of the config, and those that left it and have pending notifications. */
   readonly channelKeys: readonly string[];
-  readonly rows: readonly QueueRow[];
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Copies a whole state from one database to another, as it is stored. */
 import type { SQLInputValue } from "node:sqlite";
 import { StoreError } from "../domain/store.ts";
+import type { Dialect } from "./sql/rows.ts";
 import type { Declared } from "./sql/table_declaration.ts";
 import { TABLES } from "./sql/tables.ts";
 
@@ -9,11 +10,9 @@ type StoredRow = readonly SQLInputValue[];
 
 type InsertRows = (table: Declared, rows: readonly StoredRow[]) => Promise<void>;
 
-export interface StateTables {
+export interface StateTables extends Pick<Dialect, "parameter" | "select"> {
   /** For messages. */
   readonly path: string;
-  /** The next rows behind those with a key, in its order; none at the end. */
-  page(table: Declared, after: StoredRow | null): Promise<readonly StoredRow[]>;
   /** Does some inserts as one transaction, which may be repeated if it fails. */
   fill(work: (insert: InsertRows) => Promise<void>): Promise<void>;
   close(): Promise<void>;
@@ -26,18 +25,6 @@ export function copiedColumns({ declared, primary }: Declared): readonly string[
   return [...primary === null ? ["id"] : [], ...declared.map(({ name }) => name)];
 }
 
-/** Selects the next rows, behind those with a key, whose values are parameters. */
-export function selectPage(table: Declared, isBehind: boolean, parameter: (index: number) => string): string {
-  const keys = keyColumns(table).join(", ");
-  const behind = `WHERE (${keys}) > (${keyColumns(table).map((_, index) => parameter(index)).join(", ")})`;
-  return `SELECT ${copiedColumns(table).join(", ")} FROM ${table.name} ${isBehind ? behind : ""}
-    ORDER BY ${keys} LIMIT ${PAGE_ROWS}`;
-}
-
-function keyColumns({ primary }: Declared): readonly string[] {
-  return primary ?? ["id"];
-}
-
 /**
  * Copies everything, and compares it row by row afterwards. Returns the number of rows of each table.
  *
@@ -45,7 +32,7 @@ function keyColumns({ primary }: Declared): readonly string[] {
  */
 export async function copyState(from: StateTables, to: StateTables): Promise<ReadonlyMap<string, number>> {
   for (const table of TABLES) {
-    if ((await to.page(table, null)).length > 0) {
+    if (!(await pagesOf(to, table).next()).done) {
       throw new StoreError(`cannot copy to state "${to.path}": it is not empty; name a new one`, "other");
     }
   }
@@ -63,14 +50,25 @@ export async function copyState(from: StateTables, to: StateTables): Promise<Rea
   return counts;
 }
 
-async function* pagesOf(tables: StateTables, table: Declared): AsyncGenerator<readonly StoredRow[]> {
+async function* pagesOf(
+  { parameter, select }: StateTables,
+  table: Declared,
+): AsyncGenerator<readonly StoredRow[]> {
   const columns = copiedColumns(table);
-  for (let after: StoredRow | null = null;;) {
-    const rows: readonly StoredRow[] = await tables.page(table, after);
+  const keys = table.primary ?? ["id"];
+  const behind = `WHERE (${keys.join(", ")}) > (${keys.map((_, index) => parameter(index + 1)).join(", ")})`;
+  for (let after: readonly number[] = [];;) {
+    const sql = `SELECT ${columns.join(", ")} FROM ${table.name} ${after.length === 0 ? "" : behind}
+      ORDER BY ${keys.join(", ")} LIMIT ${PAGE_ROWS}`;
+    const rows: readonly StoredRow[] = await select(
+      sql,
+      after,
+      (row) => columns.map((name) => row[name] ?? null),
+    );
     const last = rows.at(-1);
     if (last === undefined) return;
     yield rows;
-    after = keyColumns(table).map((name) => last[columns.indexOf(name)] ?? null);
+    after = keys.map((name) => Number(last[columns.indexOf(name)]));
   }
 }
 

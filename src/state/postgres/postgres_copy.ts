@@ -1,5 +1,5 @@
 import type { PostgresPlace } from "../../domain/stores.ts";
-import { copiedColumns, selectPage, type StateTables } from "../copy_state.ts";
+import { copiedColumns, type StateTables } from "../copy_state.ts";
 import type { Declared } from "../sql/table_declaration.ts";
 import { TABLES } from "../sql/tables.ts";
 import { explaining, PostgresClient, type PostgresClientOptions, type Session } from "./postgres_client.ts";
@@ -23,15 +23,9 @@ export async function openPostgresTables(
   }
   return {
     path: place.url,
-    page: (table, after) =>
-      explaining({ action: "read", place }, async () => {
-        const { rows } = await client.query(
-          selectPage(table, after !== null, (index) => `$${index + 1}`),
-          after?.map(Number) ?? [],
-        );
-        const columns = copiedColumns(table);
-        return rows.map((row) => columns.map((name) => row[name] ?? null));
-      }),
+    parameter: (place) => `$${place}`,
+    select: (sql, parameters, read) =>
+      explaining({ action: "read", place }, async () => (await client.query(sql, parameters)).rows.map(read)),
     fill: (work) =>
       explaining({ action: "write", place }, () =>
         client.transaction(async (session) => {

@@ -21,6 +21,7 @@ import {
   newerVersion,
   REPORTED_RUN,
   RESULT,
+  unreadableState,
 } from "../sql/tables.ts";
 import {
   itemText,
@@ -315,14 +316,7 @@ export async function prepareSchema(
       "other",
     );
   }
-  if (access === "read") {
-    throw version === 0
-      ? new StoreError(`cannot read state "${place.url}": there is none yet; run the checks first`, "missing")
-      : new StoreError(
-        `cannot read state "${place.url}": it is of the older version ${version}; run the checks once, which updates it`,
-        "other",
-      );
-  }
+  if (access === "read") throw unreadableState(place.url, version);
   await migrate(client, place, migrations);
 }
 

@@ -14,18 +14,19 @@ import {
   type Downtime,
   eachCondition,
 } from "../../domain/condition.ts";
-import type {
-  CheckRecord,
-  ConditionChange,
-  DurationHistory,
-  JobEnd,
-  JobRun,
-  JournalBlock,
-  KeptResult,
-  LastMetricHour,
-  MetricSums,
-  QueuedSummary,
-  Rollup,
+import {
+  type CheckRecord,
+  type ConditionChange,
+  type DurationHistory,
+  type JobEnd,
+  type JobRun,
+  type JournalBlock,
+  type KeptResult,
+  type LastMetricHour,
+  type MetricSums,
+  type QueuedSummary,
+  type Rollup,
+  StoreError,
 } from "../../domain/store.ts";
 import type { Awaited, Locations, LocationVote } from "../../domain/check.ts";
 import type { EndOfRun, MonitorRun } from "../../domain/monitor_run.ts";
@@ -538,4 +539,14 @@ export type Migration = readonly string[];
 export function newerVersion(version: number, versionMax: number): string {
   return `it is of version ${version}, and this monitor knows versions up to ${versionMax}; use the newer monitor, ` +
     "or keep the state elsewhere";
+}
+
+/** The error of a state that is only to be read; a version of 0: there is none. */
+export function unreadableState(path: string, version: number): StoreError {
+  return version === 0
+    ? new StoreError(`cannot read state "${path}": there is none yet; run the checks first`, "missing")
+    : new StoreError(
+      `cannot read state "${path}": it is of the older version ${version}; run the checks once, which updates it`,
+      "other",
+    );
 }

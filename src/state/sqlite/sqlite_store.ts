@@ -18,7 +18,7 @@ import {
   whileBusy,
 } from "./sqlite_connection.ts";
 import { createDatabaseStore } from "./database_store.ts";
-import { STEPS, WHOLE } from "../sql/tables.ts";
+import { STEPS, unreadableState, WHOLE } from "../sql/tables.ts";
 
 export interface SqliteStoreOptions extends FileAccess, Pick<FileStoreOptions, "access" | "damage"> {
   /** Wall time, milliseconds since 1970; part of a damaged file's new name. */
@@ -120,18 +120,12 @@ async function prepareFile(path: string, options: SqliteStoreOptions): Promise<n
 
 async function connectToRead(path: string, options: SqliteStoreOptions): Promise<SqliteConnection> {
   const file = await inspectPlace(path, options);
-  if (file === null || file.sizeBytes === 0) {
-    throw new StoreError(`cannot read state "${path}": there is none yet; run the checks first`, "missing");
-  }
+  if (file === null || file.sizeBytes === 0) throw unreadableState(path, 0);
   await inspectHeader(path, options.files);
   const { connect = openConnection } = options;
   return await usingOrClosing(await connect(path, { readOnly: true }), (connection) => {
     const version = versionOf(connection);
-    if (version === STEPS.length) return;
-    throw new StoreError(
-      `cannot read state "${path}": it is of the older version ${version}; run the checks once, which updates it`,
-      "other",
-    );
+    if (version !== STEPS.length) throw unreadableState(path, version);
   });
 }
 

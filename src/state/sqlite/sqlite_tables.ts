@@ -1,5 +1,5 @@
 import { explaining, openConnection, type SqliteConnection } from "./sqlite_connection.ts";
-import { copiedColumns, selectPage, type StateTables } from "../copy_state.ts";
+import { copiedColumns, type StateTables } from "../copy_state.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "./sqlite_store.ts";
 import { DatabaseSync } from "node:sqlite";
 
@@ -10,12 +10,9 @@ export async function openSqliteTables(path: string, options: SqliteStoreOptions
   const connection = await openConnection(path, { readOnly: options.access === "read" });
   return {
     path,
-    page: (table, after) =>
-      explaining({ action: "read", path }, () => {
-        const columns = copiedColumns(table);
-        const rows = connection.all(selectPage(table, after !== null, () => "?"), ...after ?? []);
-        return rows.map((row) => columns.map((name) => row[name] ?? null));
-      }),
+    parameter: (place) => `?${place}`,
+    select: (sql, parameters, read) =>
+      explaining({ action: "read", path }, () => connection.all(sql, ...parameters).map(read)),
     fill: (work) => explaining({ action: "write", path }, () => fill(connection, work)),
     close: () => Promise.resolve(connection.close()),
   };
