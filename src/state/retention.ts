@@ -1,21 +1,11 @@
 import { DAY_MS } from "../shared/time_units.ts";
-import type { ConditionChange } from "../domain/store.ts";
-import { truncateBytes } from "../shared/text.ts";
 
 export const CHANGES_MAX = 1000;
 
 /** How many bytes of a change's output are kept at most: with {@linkcode CHANGES_MAX} a megabyte a check. */
-const CHANGE_OUTPUT_BYTES_MAX = 1024;
+export const CHANGE_OUTPUT_BYTES_MAX = 1024;
 /** How much of a change's trace is kept: with all of its changes, a check stays below some megabytes. */
-const CHANGE_TRACE_BYTES_MAX = 4096;
-
-export function cutChange(change: ConditionChange): ConditionChange {
-  return {
-    ...change,
-    output: truncateBytes(change.output, CHANGE_OUTPUT_BYTES_MAX),
-    trace: truncateBytes(change.trace, CHANGE_TRACE_BYTES_MAX),
-  };
-}
+export const CHANGE_TRACE_BYTES_MAX = 4096;
 
 /** How many runs of one check are kept with their time, condition and duration. */
 export const RECENT_RUNS_MAX = 50;

@@ -5,7 +5,6 @@ import { columnText } from "../codec.ts";
 import { FRESH_BYTES_MAX, nameIn, packRun, RECENT_BYTES_MAX, rollupsOf } from "../sql/rows.ts";
 import { addCounts, addSums } from "../availability.ts";
 import type { RecordBatch, VersionedRecord, VersionedRecords } from "../record_writer.ts";
-import { cutChange } from "../retention.ts";
 import type { Declared, Row, Table } from "../sql/table_declaration.ts";
 import { CHANGES, CHECKS, JOURNAL, OUTBOX, RECORDS, ROLLUPS } from "../sql/tables.ts";
 import type { PostgresClient } from "./postgres_client.ts";
@@ -126,7 +125,7 @@ function toParameters({ updates, versions }: RecordBatch): readonly Parameter[] 
     mergedRollups(own).map((rollup) => ofCheck(ROLLUPS, name, { ...rollup, checkId: 0 }))
   );
   const changes = updates.flatMap(({ change, record: { name } }) =>
-    change === null ? [] : [ofCheck(CHANGES, name, { ...cutChange(change), checkId: 0 })]
+    change === null ? [] : [ofCheck(CHANGES, name, { ...change, checkId: 0 })]
   );
   const journal = [...byName].flatMap(([name, own]) =>
     mergedBlocks(own).map((block) => ofCheck(JOURNAL, name, { ...block, checkId: 0 }))

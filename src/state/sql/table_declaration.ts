@@ -1,6 +1,7 @@
 /** Declares a table once: its columns, with how each is stored; the statements and conversions are made from that. */
 import type { SQLOutputValue } from "node:sqlite";
 import { type Condition, type ConditionCounts, CONDITIONS, eachCondition } from "../../domain/condition.ts";
+import { truncateBytes } from "../../shared/text.ts";
 import { bytes, type Codec, columnText, json, nullable, number, word } from "../codec.ts";
 
 export type Row = Readonly<Record<string, SQLOutputValue>>;
@@ -72,6 +73,12 @@ export function real(name: string, options: FieldOptions = {}): Field<number> {
 
 export function string(name: string): Field<string> {
   return field(name, "TEXT NOT NULL", columnText);
+}
+
+/** A text of which the beginning is stored, at most so many bytes. */
+export function cutString(name: string, bytesMax: number): Field<string> {
+  const encode = (value: string): string => columnText.encode(truncateBytes(value, bytesMax));
+  return field(name, "TEXT NOT NULL", { ...columnText, encode });
 }
 
 export function oneOf<T extends string>(name: string, words: readonly T[]): Field<T> {

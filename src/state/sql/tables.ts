@@ -60,7 +60,7 @@ import {
   text,
   word,
 } from "../codec.ts";
-import type { ClockReadings } from "../retention.ts";
+import { CHANGE_OUTPUT_BYTES_MAX, CHANGE_TRACE_BYTES_MAX, type ClockReadings } from "../retention.ts";
 import { NO_RUNS } from "../../shared/histograms.ts";
 import {
   addColumn,
@@ -69,6 +69,7 @@ import {
   blob,
   counts,
   createTable,
+  cutString,
   type Declared,
   field,
   type Fields,
@@ -220,8 +221,8 @@ export const CHANGES: Table<Omit<ConditionChange, "name"> & { readonly checkId: 
   atMs: integer("at_ms"),
   from: field("from_condition", "TEXT NOT NULL", shownCondition),
   to: field("to_condition", "TEXT NOT NULL", condition),
-  output: string("output"),
-  trace: string("trace"),
+  output: cutString("output", CHANGE_OUTPUT_BYTES_MAX),
+  trace: cutString("trace", CHANGE_TRACE_BYTES_MAX),
 });
 
 export const DURATION_COLUMNS: readonly string[] = Array.from(

@@ -3,7 +3,7 @@ import type { CheckStore, CheckUpdate } from "../../domain/store.ts";
 import { number } from "../codec.ts";
 import type { Access, SqliteConnection } from "./sqlite_connection.ts";
 import { joinBytes } from "../../shared/text.ts";
-import { CHANGES_MAX, cutChange, JOURNAL_BLOCKS_MAX, type RetentionLimits } from "../retention.ts";
+import { CHANGES_MAX, JOURNAL_BLOCKS_MAX, type RetentionLimits } from "../retention.ts";
 import { createCheckReads, FRESH_BYTES_MAX, packRun, RECENT_BYTES_MAX, rollupsOf } from "../sql/rows.ts";
 import { packPair, upsertWithout } from "../sql/table_declaration.ts";
 import {
@@ -34,7 +34,7 @@ export function keepUpdates(connection: SqliteConnection, updates: readonly Chec
     for (const one of rollup === null ? [] : rollupsOf(rollup)) {
       keepRollup(connection, { ...one, checkId });
     }
-    if (change !== null) connection.run(CHANGES.insert, ...CHANGES.encode({ ...cutChange(change), checkId }));
+    if (change !== null) connection.run(CHANGES.insert, ...CHANGES.encode({ ...change, checkId }));
     if (journal !== undefined) connection.run(JOURNAL.upsert, ...JOURNAL.encode({ ...journal, checkId }));
     for (const notification of queued) connection.run(OUTBOX.upsert, ...OUTBOX.encode(notification));
     if (report !== undefined) keepReport(connection, report);

@@ -252,10 +252,10 @@ Deno.test("openSqliteStore() reads a state without changing it", async (t) => {
     "it is of an older version": [
       async (path) => {
         await withState(path, (store) => store.save([updateOf("web")]));
-        withDatabase(path, (database) => database.exec("PRAGMA user_version = 0"));
+        withDatabase(path, (database) => database.exec("PRAGMA user_version = 1"));
       },
       "other",
-      /of the older version 0/,
+      /of the older version 1/,
     ],
   };
   await testRows(t, table, ([prepare, failure, reason]) =>
