@@ -63,14 +63,13 @@ async function runProve(invocation: Invocation, system: System): Promise<number>
   const proofs: Shown[] = [];
   try {
     for (const check of checks) {
-      const store = state?.store ?? null;
       proofs.push({
         check,
         proof: combinedChecks(check).length > 0 ? null : await prove(check, {
           system,
           // What a log has now is read by the run after a first one, which is not played.
           memoryOf: () => null,
-          jobs: store === null ? null : jobLogOf({ store }),
+          jobs: state?.store ? jobLogOf({ store: state.store }) : null,
           ...runSettings(config),
           signal: stop.signal,
           settle: () => system.settle(),
@@ -85,8 +84,7 @@ async function runProve(invocation: Invocation, system: System): Promise<number>
   }
   if (stop.code !== null) return stop.code;
   system.stdout.write(format === "json" ? proofJson(proofs) : proofText(proofs, config));
-  const isEnough = ({ proof }: Shown): boolean => proof === null || isProven(proof, atLeast);
-  return proofs.every(isEnough) ? EXIT.ok : EXIT.nothing;
+  return proofs.every(({ proof }) => proof === null || isProven(proof, atLeast)) ? EXIT.ok : EXIT.nothing;
 }
 
 interface Shown {

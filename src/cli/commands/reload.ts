@@ -34,10 +34,9 @@ export const reloadCommand: Command = {
   run: async (invocation, system) => {
     const format = invocation.reportFormat();
     if (invocation.has("yes") && !invocation.has("plan")) throw new UsageError("--yes requires --plan");
-    const plan = invocation.has("plan")
-      ? await (await import("../compare_replays.ts")).planReload({ invocation, system })
-      : null;
-    if (plan !== null) {
+    const compare = invocation.has("plan") ? await import("../compare_replays.ts") : null;
+    const plan = await compare?.planReload({ invocation, system });
+    if (plan !== undefined) {
       if (format === "pretty") system.stdout.write(plan.text);
       const isAsked = format === "pretty" && system.terminal.isTerminal && system.stdout.isTerminal;
       const isConfirmed = invocation.has("yes") || isAsked && await isWanted(system);

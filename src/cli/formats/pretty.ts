@@ -163,17 +163,15 @@ function renderRow(row: TableRow, { layout, colors }: { readonly layout: Layout;
   const detail = limitLines(wrapTo(row.detail, layout.wrapped?.belowColumns ?? null), colors);
   const inRow = layout.stacked ? [] : outputs;
   const below = [...(layout.stacked && output !== "" ? outputs : []), ...detail];
-  const lines = Array.from({ length: Math.max(names.length, inRow.length) }, (_, index) =>
-    [
-      index === 0
-        ? row.paint(row.word) + " ".repeat(layout.wordColumns - row.word.length)
-        : " ".repeat(layout.wordColumns),
+  const lines = Array.from({ length: Math.max(names.length, inRow.length) }, (_, index) => {
+    const [word, duration] = index > 0 ? ["", ""] : [row.word, layout.stacked ? "" : row.duration];
+    return [
+      row.paint(word) + " ".repeat(layout.wordColumns - word.length),
       pad(names[index] ?? "", layout.nameColumns),
-      index === 0 && !layout.stacked && row.duration !== ""
-        ? colors.dim(row.duration.padStart(layout.durationColumns))
-        : " ".repeat(layout.durationColumns),
+      " ".repeat(layout.durationColumns - duration.length) + colors.dim(duration),
       inRow[index] ?? "",
-    ].join(GAP));
+    ].join(GAP);
+  });
   return [...lines, ...below.map((line) => BELOW_INDENT + line)].map((line) => line.trimEnd());
 }
 
