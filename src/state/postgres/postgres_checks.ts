@@ -18,17 +18,14 @@ const CHECK_VALUES = [...namesOf(CHECKS), ...VERSIONS].join(", ");
 
 const NAMED = [["name", "text"]] as const;
 
-const FIRST = firstParameters([
+/** The first parameter of each of these. */
+const FIRST = [
   CHECKS.declared.length + VERSIONS.length,
   ROLLUPS.declared.length,
   CHANGES.declared.length,
   1 + OUTBOX.declared.length,
   JOURNAL.declared.length,
-]);
-
-function firstParameters(counts: readonly number[]): readonly number[] {
-  return counts.map((_, index) => counts.slice(0, index).reduce((sum, count) => sum + count, 1));
-}
+].map((_, index, counts) => counts.slice(0, index).reduce((sum, count) => sum + count, 1));
 
 /**
  * Saves a batch and returns the names whose record had the expected version. Everything else is inserted for those alone.
@@ -101,7 +98,10 @@ export function createPostgresRecords(client: PostgresClient): VersionedRecords 
       versioned(
         await client.work((session) => drive(session, readAll({ table: "checks", columns: VERSIONED }))),
       ),
-    some: async (names) => versioned((await client.query(SELECT_SOME_RECORDS, [toNames(names)])).rows),
+    some: async (names) => {
+      const parameter = arrayText([...new Set(names)].map(columnText.encode));
+      return versioned((await client.query(SELECT_SOME_RECORDS, [parameter])).rows);
+    },
     sharing: async (attributes) => {
       const words = attributes.map((attribute) => JSON.stringify(attribute));
       return versioned((await client.query(SELECT_SHARING, [arrayText(words)])).rows);
@@ -167,8 +167,4 @@ function mergedBlocks(updates: readonly CheckUpdate[]): readonly JournalBlock[] 
     lastMs,
     rows: joinBytes(blocks.toReversed().map(({ rows }) => rows)),
   }));
-}
-
-function toNames(names: readonly string[]): string {
-  return arrayText([...new Set(names)].map(columnText.encode));
 }

@@ -1,5 +1,5 @@
 /** The outbox, silences, jobs and the run of the monitor, which every database stores alike. Names and keys are encoded as column text. */
-import { addCounts, type ChannelCount, NOTICE_PREFIX, type Silence } from "../../domain/outbox.ts";
+import { addCounts, type ChannelCount, NOTICE_PREFIX } from "../../domain/outbox.ts";
 import type { EndedJobRun, JobRun, OutboxStore, QueuedSummary, Store } from "../../domain/store.ts";
 import { columnText, number } from "../codec.ts";
 import { addReading, DELIVERIES_MAX, JOB_RUNS_MAX, type RetentionLimits } from "../retention.ts";
@@ -59,7 +59,7 @@ export function createOutboxStore(dialect: Dialect): OutboxStore {
       }),
     changeOutbox: async ({ changed, removed, markers, cleared, notices = [], counted = [], logged = [] }) => {
       const statements: readonly Statement[] = [
-        ...upserts(OUTBOX, lastByKey([...notices, ...changed], ({ id }) => id)),
+        ...upserts(OUTBOX, lastByKey([...notices, ...changed], idOf)),
         ...removed.length === 0 ? [] : [[deleteQueued, [listOf(removed.map(columnText.encode))]] as const],
         ...cleared.map((marker) => [deleteMarker, keyOfMarker(marker)] as const),
         ...upserts(DELIVERY_MARKERS, lastByKey(markers, (marker) => JSON.stringify(keyOfMarker(marker)))),
@@ -88,7 +88,7 @@ export function createOutboxStore(dialect: Dialect): OutboxStore {
       }),
     silences: (nowMs) => select(selectSilences, [nowMs], SILENCES.decode),
     addSilences: async (silences) => {
-      await transact("write", () => each(upserts(SILENCES, lastById(silences))));
+      await transact("write", () => each(upserts(SILENCES, lastByKey(silences, idOf))));
     },
     endSilences: (checks, nowMs) =>
       transact("write", function* () {
@@ -101,7 +101,7 @@ export function createOutboxStore(dialect: Dialect): OutboxStore {
     keepAction: async (action, silences) => {
       await transact(
         "write",
-        () => each([...upserts(ACTIONS, [action]), ...upserts(SILENCES, lastById(silences))]),
+        () => each([...upserts(ACTIONS, [action]), ...upserts(SILENCES, lastByKey(silences, idOf))]),
       );
     },
     actions: (check) => select(selectActions, [columnText.encode(check)], ACTIONS.decode),
@@ -118,9 +118,7 @@ export function lastByKey<T>(values: readonly T[], keyOf: (value: T) => string):
   return [...new Map(values.map((value) => [keyOf(value), value])).values()];
 }
 
-function lastById(silences: readonly Silence[]): readonly Silence[] {
-  return lastByKey(silences, ({ id }) => id);
-}
+const idOf = ({ id }: { readonly id: string }): string => id;
 
 /** Adds counts of one channel up: a statement can't merge into a row twice. */
 export function addedCounts(counted: readonly ChannelCount[]): readonly ChannelCount[] {

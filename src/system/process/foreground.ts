@@ -168,14 +168,6 @@ function passOn(from: ReadableStream<Uint8Array>, { to, source, tail, clock }: P
   let bytes = 0;
   let isWriting = false;
   let isLost = false;
-  const write = async (chunk: Uint8Array): Promise<void> => {
-    isWriting = true;
-    try {
-      await writeAll(to, chunk, clock);
-    } finally {
-      isWriting = false;
-    }
-  };
   const passAll = async (): Promise<void> => {
     for (;;) {
       const { done, value } = await reader.read();
@@ -183,13 +175,16 @@ function passOn(from: ReadableStream<Uint8Array>, { to, source, tail, clock }: P
       bytes += value.length;
       tail.add(source, value);
       if (isLost) continue;
+      isWriting = true;
       try {
-        await write(value);
+        await writeAll(to, value, clock);
       } catch (error) {
         // With its reader gone the command gets SIGPIPE, as it would without us.
         if (error instanceof Deno.errors.BrokenPipe) return void await reader.cancel();
         // A full disk: the command continues, and its output is lost.
         isLost = true;
+      } finally {
+        isWriting = false;
       }
     }
   };

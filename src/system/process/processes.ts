@@ -179,20 +179,15 @@ function capturePipe(
   let keptBytes = 0;
   let seenBytes = 0;
 
-  const keep = (chunk: Uint8Array): void => {
-    seenBytes += chunk.length;
-    const part = chunk.subarray(0, bytesMax - keptBytes);
-    if (part.length === 0) return;
-    kept.push(part);
-    keptBytes += part.length;
-  };
-
   const readToEnd = async (): Promise<void> => {
     try {
       for (;;) {
         const { done, value } = await reader.read();
         if (done) return;
-        keep(value);
+        seenBytes += value.length;
+        const part = value.subarray(0, bytesMax - keptBytes);
+        if (part.length > 0) kept.push(part);
+        keptBytes += part.length;
         if (seenBytes > FULL_SPEED_BYTES_MAX) await pause(clock, PAUSE_MS);
       }
     } catch {
