@@ -7,8 +7,8 @@ import { campaign, testSeed } from "../../testing/seed.ts";
 import { createRandom } from "../../testing/random.ts";
 import { type Fault, int, isAffected, isCausedBy, pick, randomTopology, World } from "./causes_topology.ts";
 
-const DOUBLE_FAULTS = campaign(400, 20);
-const SINGLE_FAULTS = campaign(150, 20);
+const DOUBLE_FAULTS = campaign(200, 20);
+const SINGLE_FAULTS = campaign(80, 20);
 const INTERVAL_MS = 60_000;
 
 /** Runs every check at its own times for three minutes, while faults begin; calls back after each run. */

@@ -29,7 +29,7 @@ import { configOf, type Desk, openDesk, START } from "./desk.ts";
 const MINUTE = 60_000;
 /** Windows of the day at which a desk begins. */
 const START_MINUTE = START % (24 * 60 * MINUTE) / MINUTE;
-const HISTORIES = campaign(400, 30);
+const HISTORIES = campaign(200, 30);
 /** Windows in every other quarter of the hours of a history. */
 const QUARTERS = Array.from({ length: 6 }, (_, half) => ({
   fromMinute: START_MINUTE + half * 30,

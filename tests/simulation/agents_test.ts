@@ -481,11 +481,11 @@ async function breakFor(minutes: number, pair: Pair, seed: number): Promise<void
   assert.equal(stderr, "");
 }
 
-for (let round = 0; round < campaign(5, 1); round++) {
+for (let round = 0; round < campaign(3, 1); round++) {
   const seed = testSeed() * 1000 + round;
   test(`under faults, each run of an agent is recorded once at the hub (${seed})`, async (pair) => {
     pair.startBoth();
-    await breakFor(campaign(60, 20), pair, seed);
+    await breakFor(campaign(40, 20), pair, seed);
     await pair.world.advance(5_000);
     assert.deepEqual(runsIn(rowsOf(pair.hub)), runsIn(rowsOf(pair.nas)));
   }, { seed });

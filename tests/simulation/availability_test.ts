@@ -171,7 +171,7 @@ Deno.test("that an error budget burns is sent once, at each step at which the se
   const scenario: Scenario = { ...WEB, results: { web: flaky("22:00", 4) }, until: "22:30" };
   const scenarios = playWithKills({ ...scenario, expect: { chat: "any" } }, {
     seed: testSeed(),
-    count: campaign(40, 5),
+    count: campaign(20, 5),
   });
   for await (const { where, failure, receivers } of scenarios) {
     assert.equal(failure, null, where);
@@ -225,7 +225,7 @@ function outagesOf(random: Random): { readonly results: string; readonly downMs:
 
 Deno.test("the true downtime is in the interval of the summary, whatever the schedule and the threshold", async () => {
   const random = testRandom("objectives");
-  for (let count = 0; count < campaign(15, 1); count++) {
+  for (let count = 0; count < campaign(8, 1); count++) {
     const { results, downMs } = outagesOf(random);
     const attentive = random.pick(["1 minute", "20 seconds", "10 seconds"]);
     let shown = "";

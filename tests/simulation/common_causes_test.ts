@@ -320,7 +320,7 @@ async function playMembers(
   ) => Promise<void>,
   servers = SERVERS,
 ): Promise<void> {
-  for (let seed = testSeed(); seed < testSeed() + campaign(3, 1); seed++) {
+  for (let seed = testSeed(); seed < testSeed() + campaign(2, 1); seed++) {
     using installation = await Installation.create({ seed });
     const { world, hook } = installation;
     const checks = servers.flatMap((server) => {

@@ -71,7 +71,7 @@ async function why(world: World, name: string, ...options: readonly string[]): P
 }
 
 const said: Said[] = [];
-const TIMES = Array.from({ length: campaign(24, 4) }, () => Math.floor(random.below(MINUTE_COUNT)))
+const TIMES = Array.from({ length: campaign(12, 4) }, () => Math.floor(random.below(MINUTE_COUNT)))
   .sort((one, other) => one - other);
 
 const QUESTIONS = TIMES.map((minute): [string, Action] => {
@@ -154,7 +154,7 @@ function minuteIn({ fromMinute, minutes }: Stop): number {
 
 const MINUTES_ASKED = [
   ...STOPS.slice(0, campaign(20)).map(minuteIn),
-  ...Array.from({ length: campaign(24, 4) }, () => Math.floor(random.below(STOPPED_COUNT))),
+  ...Array.from({ length: campaign(12, 4) }, () => Math.floor(random.below(STOPPED_COUNT))),
 ];
 
 const ASKED = MINUTES_ASKED.map((minute): [string, Action] => {

@@ -14,7 +14,7 @@ import { provided } from "../support/concurrent_tests.ts";
 const PROCESSES = 6;
 
 /** How many states they make together. Of 100, some three to ten failed before they waited for each other. */
-const STATES = shortOrFull(campaign(20, 5), 200);
+const STATES = shortOrFull(campaign(10, 5), 200);
 
 provided(withStatePath, testWith("time"))(
   "openSqliteStore() allows many processes to create and update one state at once",

@@ -39,7 +39,7 @@ export interface FaultRun<Outcome> {
   readonly whole: readonly Course[];
 }
 
-const PLACES_MAX = Number(Deno.env.get("FAULT_PLACES") ?? campaign(80, 4));
+const PLACES_MAX = Number(Deno.env.get("FAULT_PLACES") ?? campaign(50, 4));
 /** The soak tries every place; the tests try the same ones each time. */
 const SEED = Number(Deno.env.get("FAULT_SEED") ?? 1);
 /** The number of runs in progress at a time. */

@@ -31,7 +31,7 @@ import {
   writable,
 } from "./server_in_memory.ts";
 
-const STREAMS = shortOrFull(campaign(4_000, 150), 100_000);
+const STREAMS = shortOrFull(campaign(2_000, 150), 100_000);
 /** Each is short enough for the limit of a step on a slow machine. */
 const STEPS = 10;
 const PASSWORD = "pencil";
