@@ -6,7 +6,7 @@
  *     deno task soak rate memory
  *     deno task soak --seconds 10 --rounds 20 rate kill
  *     deno task soak --short kill configs
- *     deno task soak --rounds 100 --seed 7 properties
+ *     deno task soak --rounds 100 --seed 7 campaigns
  *     deno task soak full                   # the tests that have a short form, in full
  */
 import { fileURLToPath } from "node:url";
@@ -28,9 +28,9 @@ interface SoakOptions {
   readonly seconds: number;
   /** The duration of `services` and `shared`. */
   readonly minutes: number;
-  /** The number of kills of `kill` and of seeds of `chaos` and `properties`. */
+  /** The number of kills of `kill` and of seeds of `chaos` and `campaigns`. */
   readonly rounds: number;
-  /** The first seed of `chaos` and `properties`, and that of `shared`. */
+  /** The first seed of `chaos` and `campaigns`, and that of `shared`. */
   readonly seed: number;
   /** Steps of the condition machine. */
   readonly steps: number;
@@ -55,8 +55,11 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
       variables: { MEMBER_FAULTS_SECONDS: 60 * minutes, MEMBER_FAULTS_SEED: seed },
       minutesMax: 10 + 2 * minutes,
     }),
-  properties: async (options) =>
-    await runSeeds(await Array.fromAsync(filesWith("tests", "/support/property.ts")), options),
+  campaigns: async (options) =>
+    await runSeeds(
+      await Array.fromAsync(filesWith("tests", /\bcampaign\(|\/support\/property\.ts/)),
+      options,
+    ),
   configs: async ({ rounds }) => {
     await soakConfigs();
     await runTests(["tests/config/hostile_configs_test.ts"], {
@@ -98,8 +101,8 @@ Parts, all unless some are named: ${Object.keys(PARTS).join(", ")}
 
   --short       the same as --minutes 1 --rounds 2
   --minutes N   duration of services and of shared (60)
-  --rounds N    how much chaos, configs, kill and properties do (200)
-  --seed N      the seed of shared, and the first one of chaos and properties, one more each round (some number,
+  --rounds N    how much chaos, configs, kill and campaigns do (200)
+  --seed N      the seed of shared, and the first one of chaos and campaigns, one more each round (some number,
                 which it prints)
   --seconds N   duration of rate and of each scenario of endpoint (60)
   --steps N     how many steps of the condition machine memory does (1000000)
@@ -136,17 +139,17 @@ async function soak(names: readonly string[], options: SoakOptions): Promise<num
 async function runSeeds(files: readonly string[], { rounds, seed }: SoakOptions): Promise<void> {
   console.log(`  seeds ${seed} to ${seed + rounds - 1}`);
   for (let round = 0; round < rounds; round++) {
-    await runTests(files, { variables: { [SEED]: seed + round, [CAMPAIGNS]: "full" }, minutesMax: 10 });
+    await runTests(files, { variables: { [SEED]: seed + round, [CAMPAIGNS]: "full" }, minutesMax: 30 });
   }
 }
 
 /** Yields the paths of test modules below a directory that have a text. */
-async function* filesWith(directory: string, text: string): AsyncGenerator<string> {
+async function* filesWith(directory: string, text: RegExp): AsyncGenerator<string> {
   for await (const { name, isDirectory } of Deno.readDir(new URL(directory, PROJECT))) {
     const path = `${directory}/${name}`;
     if (isDirectory) yield* filesWith(path, text);
     else if (name.endsWith("_test.ts")) {
-      if ((await Deno.readTextFile(new URL(path, PROJECT))).includes(text)) yield path;
+      if (text.test(await Deno.readTextFile(new URL(path, PROJECT)))) yield path;
     }
   }
 }

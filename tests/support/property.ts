@@ -1,6 +1,6 @@
 /**
  * fast-check with the seed of the run: a property test of one commit always does the same. `deno task test --seed N`
- * sets another one; `deno task soak properties` tries many. A property has 100 runs, or a part of them by default.
+ * sets another one; `deno task soak campaigns` tries many. A property has 100 runs, or a part of them by default.
  */
 import fc from "fast-check";
 import { campaign, testSeed } from "../../testing/seed.ts";
