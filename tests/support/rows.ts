@@ -37,7 +37,7 @@ export function linesOf(table: string): readonly (readonly string[])[] {
 /** Returns the object of such as `state=failed limit.above=3 names=["a","b"]`; a value is JSON, or else a text. */
 export function fieldsOf<T>(text: string): T {
   const found: Record<string, unknown> = {};
-  for (const [, path = "", value = ""] of text.matchAll(/([\w.-]+)=("(?:\\.|[^"\\])*"|\S+)/g)) {
+  for (const [, path = "", value = ""] of text.matchAll(/([\w.-]+)=("[^"\\]*(?:\\.[^"\\]*)*"|\S+)/g)) {
     const names = path.split(".");
     const last = names.pop() ?? "";
     let parent = found;

@@ -155,7 +155,7 @@ test("run() says why a program could not be started", (add) => {
     long name                | ${"a".repeat(300)} | its path is longer than the system accepts
     missing directory | forever.sh directory=/no/such | working directory "/no/such" does not exist
     directory is a file | forever.sh directory=/etc/passwd | working directory "/etc/passwd" is not a directory
-    long arguments | forever.sh arguments=["${"a".repeat(4 * 2 ** 20)}"] | \\
+    long arguments | forever.sh arguments=["${"a".repeat(2 ** 18)}"] | \\
       arguments and environment together are longer than the system accepts
     NUL character | forever.sh arguments=["a\\u0000b"] | \\
       an argument or a variable of the environment contains a NUL character`;
