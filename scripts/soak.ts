@@ -55,11 +55,7 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
       variables: { MEMBER_FAULTS_SECONDS: 60 * minutes, MEMBER_FAULTS_SEED: seed },
       minutesMax: 10 + 2 * minutes,
     }),
-  campaigns: async (options) =>
-    await runSeeds(
-      await Array.fromAsync(filesWith("tests", /\bcampaign\(|\/support\/property\.ts/)),
-      options,
-    ),
+  campaigns: async (options) => await runSeeds(await testsWith(/\bcampaign\(/), options),
   configs: async ({ rounds }) => {
     await soakConfigs();
     await runTests(["tests/config/hostile_configs_test.ts"], {
@@ -143,13 +139,32 @@ async function runSeeds(files: readonly string[], { rounds, seed }: SoakOptions)
   }
 }
 
-/** Yields the paths of test modules below a directory that have a text. */
-async function* filesWith(directory: string, text: RegExp): AsyncGenerator<string> {
-  for await (const { name, isDirectory } of Deno.readDir(new URL(directory, PROJECT))) {
-    const path = `${directory}/${name}`;
-    if (isDirectory) yield* filesWith(path, text);
-    else if (name.endsWith("_test.ts")) {
-      if (text.test(await Deno.readTextFile(new URL(path, PROJECT)))) yield path;
+/** Returns the test modules that have a text, or name a module that does or names one. */
+async function testsWith(text: RegExp): Promise<readonly string[]> {
+  const modules = await Array.fromAsync(modulesIn(new URL("tests/", PROJECT)));
+  const found = new Set(modules.filter((module) => text.test(module.text)).map(({ url }) => url));
+  for (const used of found) {
+    modules.filter(({ uses }) => uses.includes(used)).forEach(({ url }) => found.add(url));
+  }
+  return [...found].filter((url) => url.endsWith("_test.ts")).map((url) => url.slice(PROJECT.href.length))
+    .sort();
+}
+
+interface TestModule {
+  readonly url: string;
+  readonly text: string;
+  /** The URLs of the modules that it names by their relative path: it imports or starts them. */
+  readonly uses: readonly string[];
+}
+
+async function* modulesIn(directory: URL): AsyncGenerator<TestModule> {
+  for await (const { name, isDirectory } of Deno.readDir(directory)) {
+    const url = new URL(isDirectory ? `${name}/` : name, directory);
+    if (isDirectory) yield* modulesIn(url);
+    else if (name.endsWith(".ts")) {
+      const text = await Deno.readTextFile(url);
+      const uses = [...text.matchAll(/"(\.[^"]+\.ts)"/g)].map(([, path = ""]) => new URL(path, url).href);
+      yield { url: url.href, text, uses };
     }
   }
 }

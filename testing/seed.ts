@@ -6,7 +6,7 @@ import { createRandom, type Random } from "./random.ts";
 
 /** The environment variable that sets the seed. */
 export const SEED = "TEST_SEED";
-/** The environment variable that sets the size of campaigns: `full`, or a part of that. */
+/** The environment variable that sets the size of campaigns: `full`, `part`, or a few rounds. */
 export const CAMPAIGNS = "TEST_CAMPAIGNS";
 
 /**
@@ -27,11 +27,12 @@ export function testRandom(name: string): Random {
 }
 
 /**
- * Returns how many of so many rounds a campaign does: all in `deno task test:all` and `soak`, otherwise a few, which is
- * less than a tenth if a round is expensive.
+ * Returns how many of so many rounds a campaign does: all in `deno task soak`, otherwise a few, which is less than a
+ * tenth if a round is expensive. `deno task test:all` does a quarter, if that is more than a few.
  */
 export function campaign(rounds: number, few: number = Math.ceil(rounds / 10)): number {
-  return variable(CAMPAIGNS) === "full" ? rounds : few;
+  const size = variable(CAMPAIGNS);
+  return size === "full" ? rounds : size === "part" ? Math.max(few, Math.ceil(rounds / 4)) : few;
 }
 
 /** Fixtures run with fewer permissions, and use the default then. */
