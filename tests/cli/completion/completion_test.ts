@@ -2,6 +2,8 @@
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { concurrentTests, provided } from "../../support/concurrent_tests.ts";
+import { makePipe } from "../../support/make_pipe.ts";
+import { runHere } from "../../support/run_here.ts";
 import { monitorCommand, sourceEnvironment } from "../../../testing/source.ts";
 import { requiresTools, runChild, tool } from "../../../testing/tools.ts";
 import { tempDirectory } from "../../../testing/builders.ts";
@@ -68,6 +70,7 @@ async function withHome(use: (home: string) => Promise<void>): Promise<void> {
     await Deno.writeTextFile(`${home}/${shell}.completion`, SHELL_ENTRIES[shell].script);
   }
   await Deno.rename(`${home}/zsh.completion`, `${home}/_monitor`);
+  for (const pipe of ["asked", "ready"]) await makePipe(`${home}/${pipe}`);
   await use(home);
 }
 
@@ -81,16 +84,28 @@ function configOf(names: readonly string[]): string {
   });
 }
 
-/** The real program for completions; otherwise it prints its arguments, which the test compares. */
+/** The last word that is asked for. */
+const END = "the end";
+const EXECUTABLE = Deno.env.get("MONITOR_PROGRAM");
+
+/**
+ * The program for completions; otherwise it prints its arguments, which the test compares. The first completion of a
+ * shell is that of a process, and the others are this process's, unless an executable is tested.
+ */
 async function writeProgram(path: string): Promise<void> {
-  const executable = Deno.env.get("MONITOR_PROGRAM");
   const variables = Object.entries(sourceEnvironment()).map(([name, value]) => `${name}='${value}'`);
   const command = monitorCommand().map((word) => `'${word}'`);
-  const program = ["env", ...executable === undefined ? variables : [], ...command].join(" ");
+  const program = ["env", ...EXECUTABLE === undefined ? variables : [], ...command].join(" ");
+  const isReal = EXECUTABLE === undefined ? "[ ! -e begun ] && : > begun" : "true";
   await Deno.writeTextFile(
     path,
     `#!/bin/sh
-[ "$1" = __complete ] && exec ${program} "$@"
+if [ "$1" = __complete ]; then
+  if ${isReal}; then exec ${program} "$@"; fi
+  printf '%s\\0' "$@" '${END}' > asked
+  read -r _ < ready
+  exec cat response
+fi
 printf 'ARGUMENTS'
 printf '<%s>' "$@"
 echo
@@ -99,26 +114,60 @@ echo
   );
 }
 
+/** Completes what the command of `writeProgram()` asks for while something runs. */
+async function responding<T>(home: string, run: () => Promise<T>): Promise<T> {
+  // A pipe that is open in both directions does not wait for the command to open its end.
+  using asked = await Deno.open(`${home}/asked`, { read: true, write: true });
+  using ready = await Deno.open(`${home}/ready`, { read: true, write: true });
+  const respond = async (): Promise<void> => {
+    for (;;) {
+      const args = await readArguments(asked);
+      if (args.length === 0) return;
+      const { stdout } = await runHere(args, { directory: home, environment: { HOME: home } });
+      await Deno.writeTextFile(`${home}/response`, stdout);
+      await ready.write(new TextEncoder().encode("\n"));
+    }
+  };
+  const responded = respond();
+  const end = await run();
+  // By itself: operations of one file wait for each other.
+  await Deno.writeTextFile(`${home}/asked`, `${END}\0`);
+  await responded;
+  return end;
+}
+
+/** Reads up to the next end. */
+async function readArguments(pipe: Deno.FsFile): Promise<readonly string[]> {
+  const piece = new Uint8Array(65_536);
+  const bytes: number[] = [];
+  for (;;) {
+    bytes.push(...piece.subarray(0, await pipe.read(piece) ?? 0));
+    const words = new TextDecoder().decode(new Uint8Array(bytes)).split("\0");
+    if (words.at(-2) === END) return words.slice(0, -2);
+  }
+}
+
 for (const shell of SHELLS) {
   const { flags, first } = STARTS[shell];
   test(`completions ${shell}: the program gets what Tab completed`, async (home) => {
     const typed = [first, ...LINES.map(([line]) => line), "exit"].map((line) => `${line}\r`);
-    const { stdout, stderr } = await runChild(
-      tool("python3"),
-      [TERMINAL, PROMPT, tool(shell), ...flags],
-      {
-        cwd: home,
-        clearEnv: true,
-        env: {
-          PATH: `${home}/bin:/usr/bin:/bin`,
-          HOME: home,
-          LC_ALL: "C.UTF-8",
-          TERM: "xterm",
-          PS1: PROMPT,
+    const { stdout, stderr } = await responding(home, () =>
+      runChild(
+        tool("python3"),
+        [TERMINAL, PROMPT, tool(shell), ...flags],
+        {
+          cwd: home,
+          clearEnv: true,
+          env: {
+            PATH: `${home}/bin:/usr/bin:/bin`,
+            HOME: home,
+            LC_ALL: "C.UTF-8",
+            TERM: "xterm",
+            PS1: PROMPT,
+          },
+          stdin: JSON.stringify(typed),
         },
-        stdin: JSON.stringify(typed),
-      },
-    );
+      ));
     const seen = [...stdout.matchAll(/ARGUMENTS(<.*>)\r/g)].map(([, text]) => text);
     const expected = LINES.map(([, words]) =>
       words.map((word) => `<${word.replace("[HOME]", home)}>`).join("")
