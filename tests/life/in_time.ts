@@ -3,8 +3,6 @@ import { waitingFor } from "../../testing/test_notes.ts";
 /** How long anything may take that happens by itself; only a fault waits for it. */
 export const DEADLINE_MS = 120_000;
 
-const LOOK_EVERY_MS = 20;
-
 /**
  * Resolves like a promise.
  *
@@ -22,21 +20,31 @@ export async function inTime<T>(what: string, promise: Promise<T>): Promise<T> {
 
 type Look<T> = () => T | null | undefined | false | Promise<T | null | undefined | false>;
 
+interface UntilOptions {
+  /** Returns what the error has, too. */
+  readonly describe?: () => string;
+  /** @default 20 */
+  readonly everyMs?: number;
+}
+
 /**
  * Polls until there is a value, and returns it.
  *
- * @param describe Returns what the error has, too.
  * @throws {Error} If there is none within the deadline.
  */
-export function until<T>(what: string, look: Look<T>, describe = () => ""): Promise<T> {
-  return waitingFor(what, lookAgain(what, look, describe));
+export function until<T>(what: string, look: Look<T>, options: UntilOptions = {}): Promise<T> {
+  return waitingFor(what, lookAgain(what, look, options));
 }
 
-async function lookAgain<T>(what: string, look: Look<T>, describe: () => string): Promise<T> {
+async function lookAgain<T>(
+  what: string,
+  look: Look<T>,
+  { describe = () => "", everyMs = 20 }: UntilOptions,
+): Promise<T> {
   for (const end = performance.now() + DEADLINE_MS; performance.now() < end;) {
     const found = await look();
     if (found !== null && found !== undefined && found !== false) return found;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
   throw new Error(`${what}: not in time\n${describe()}`);
 }

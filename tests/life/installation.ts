@@ -151,7 +151,7 @@ export async function withInstallation(
       ranAgain: async () => {
         const before = new Map(targets.runs);
         const hasRun = (name: string): boolean => (targets.runs.get(name) ?? 0) > (before.get(name) ?? 0);
-        await until("each check to run", () => names.every(hasRun), describe);
+        await until("each check to run", () => names.every(hasRun), { describe });
       },
       describe,
       start: (member, args = [], environment = {}) => {
@@ -167,9 +167,9 @@ export async function withInstallation(
         names.forEach((name) => targets.statuses.set(name, status));
         const event = status === 200 ? "recovery" : "problem";
         expect(event);
-        await until(`each ${event}`, () => sent().length >= expected.length, describe);
+        await until(`each ${event}`, () => sent().length >= expected.length, { describe });
         if (!isStored) return;
-        await until("the end of the queue", isQueueEmpty, describe);
+        await until("the end of the queue", isQueueEmpty, { describe });
       },
       assertEachOnce: () => assert.deepEqual(sent(), expected.toSorted()),
     });

@@ -201,7 +201,7 @@ class Round {
     const isNotified = (name: string): boolean =>
       hook.posts.flatMap(({ notifications }) => notifications)
         .findLast(({ check }) => check === name)?.event === (parity === 0 ? "recovery" : "problem");
-    await until("each last notification", () => names.every(isNotified), describe);
+    await until("each last notification", () => names.every(isNotified), { describe });
   }
 
   async #differences(): Promise<readonly string[]> {

@@ -34,7 +34,7 @@ export function requiresBrowser(): { readonly ignore: boolean } {
   return requiresTools("chromedriver", "chromium");
 }
 
-/** Starts a browser for one test. */
+/** Starts a browser for what uses it. */
 export async function withBrowser(use: (browser: Browser) => Promise<void>): Promise<void> {
   const directory = await Deno.makeTempDir({ prefix: "monitor_browser_" });
   const driver = startChild(tool("chromedriver"), ["--port=0"], {
@@ -78,9 +78,35 @@ export async function withBrowser(use: (browser: Browser) => Promise<void>): Pro
   }
 }
 
+/**
+ * Adds a test with one browser for all of its cases, which run one after the other: each browser that starts costs most
+ * of a second of processor time. Returns a function that adds a case.
+ */
+export function browserTests(
+  name: string,
+): (name: string, run: (browser: Browser, context: Deno.TestContext) => Promise<void>) => void {
+  const cases: Parameters<ReturnType<typeof browserTests>>[] = [];
+  const run = (context: Deno.TestContext): Promise<void> =>
+    withBrowser(async (browser) => {
+      for (const [name, run] of cases) {
+        await context.step(name, async (own) => {
+          await browser.reset();
+          await run(browser, own);
+        });
+      }
+    });
+  Deno.test({ ...requiresBrowser(), name, fn: run });
+  return (...parts) => void cases.push(parts);
+}
+
+/** Each look costs ten milliseconds of processor time. */
+const LOOK_EVERY_MS = 200;
+
 /** Waits until an expression of the page is true, whichever page it is by then. */
 export async function untilTrue(browser: Browser, expression: string): Promise<void> {
-  await until(expression, async () => await browser.run(`return ${expression}`) === true);
+  await until(expression, async () => await browser.run(`return ${expression}`) === true, {
+    everyMs: LOOK_EVERY_MS,
+  });
 }
 
 async function portOf(lines: ReadableStream<string>): Promise<number> {
@@ -118,6 +144,12 @@ function createBrowser(place: string) {
       }),
     /** A command of the DevTools protocol. */
     command,
+    /** Forgets what pages have left: cookies and output. */
+    reset: async () => {
+      await call(`${place}/url`, "POST", { url: "about:blank" });
+      await command("Network.clearBrowserCookies", {});
+      for (const type of ["browser", "performance"]) await logged(type);
+    },
     /** Sets the size of the view in CSS pixels, and the preferred colors. */
     look: async ({ width, height, scheme }: View) => {
       const size = { width, height, deviceScaleFactor: 1, mobile: width < 600 };

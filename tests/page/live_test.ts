@@ -16,7 +16,6 @@ Deno.test({
         await program.stdout.next(" again");
         // So small that the list has to be scrolled.
         await browser.look({ width: 600, height: 300, scheme: "light" });
-        await browser.open("about:blank");
         await browser.requests();
         await browser.open(`${origin}/`);
         assert.equal(
