@@ -1,3 +1,5 @@
+import { lazily } from "./lazily.ts";
+
 /** One item of performance data. Numbers are kept as the plugin wrote them. */
 export interface PerformanceDatum {
   /** Without quotes; not empty. */
@@ -14,11 +16,13 @@ const NUMBER = String.raw`-?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})`;
 const RANGE = String.raw`@?(?:(?:${NUMBER}|~)?:(?:${NUMBER})?|${NUMBER})`;
 
 /** One item, or a word in another form. Every repetition is bounded, so that hostile text costs no more than its length. */
-const ITEM = new RegExp(
-  String.raw`(?:'((?:[^'=]|''){1,256})'|([^\s'=|]{1,256}))=` +
-    String.raw`(U(?![^;\s])|${NUMBER})([^\d\s;,'"=|\p{C}]{0,16})` +
-    String.raw`(?:;(${RANGE})?(?:;(${RANGE})?(?:;(${NUMBER})?(?:;(${NUMBER})?)?)?)?)?;?(?=\s|$)|(\S+)`,
-  "gu",
+const item = lazily(() =>
+  new RegExp(
+    String.raw`(?:'((?:[^'=]|''){1,256})'|([^\s'=|]{1,256}))=` +
+      String.raw`(U(?![^;\s])|${NUMBER})([^\d\s;,'"=|\p{C}]{0,16})` +
+      String.raw`(?:;(${RANGE})?(?:;(${RANGE})?(?:;(${NUMBER})?(?:;(${NUMBER})?)?)?)?)?;?(?=\s|$)|(\S+)`,
+    "gu",
+  )
 );
 
 /** Parses a plugin's performance data as {@linkcode readPerformanceData} does. Values in another form are skipped. */
@@ -37,7 +41,8 @@ export function readPerformanceData(text: string): {
 } {
   const data: PerformanceDatum[] = [];
   const unread: string[] = [];
-  for (const [, quoted, bare = "", value = "", unit = "", ...rest] of text.matchAll(ITEM)) {
+  if (text === "") return { data, unread };
+  for (const [, quoted, bare = "", value = "", unit = "", ...rest] of text.matchAll(item())) {
     const word = rest[4];
     if (word !== undefined) {
       unread.push(word);

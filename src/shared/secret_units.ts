@@ -1,5 +1,7 @@
 /** Reads a text as the units of secrets, in all the ways in which programs and protocols write them. */
 
+import { lazily } from "./lazily.ts";
+
 /** A run of white space: programs and protocols fold it. Other units are code points. */
 export const BLANK = 0x110000;
 
@@ -163,7 +165,7 @@ function readUtf8(bytes: readonly number[], position: number, width: number): Re
 
 /** JSON, and the literals of most programming languages and shells. */
 function readBackslash(text: string, position: number): ReadUnit | null {
-  const found = matchAt(BACKSLASH, text, position);
+  const found = matchAt(backslash(), text, position);
   if (found === null) return null;
   const [whole, high, low, braced, four, two, letter = ""] = found;
   const end = position + whole.length;
@@ -178,8 +180,9 @@ function readBackslash(text: string, position: number): ReadUnit | null {
   return { unit: 0x10000 + (parseInt(high, 16) - 0xd800) * 1024 + (parseInt(low, 16) - 0xdc00), end };
 }
 
-const BACKSLASH =
-  /\\(?:u(d[89ab][\da-f]{2})\\u(d[c-f][\da-f]{2})|u\{([\da-f]{1,6})\}|(?:u([\da-f]{4})|x([\da-f]{2}))|([nrtbfv]|[^\w\s]))/iuy;
+const backslash = lazily(() =>
+  /\\(?:u(d[89ab][\da-f]{2})\\u(d[c-f][\da-f]{2})|u\{([\da-f]{1,6})\}|(?:u([\da-f]{4})|x([\da-f]{2}))|([nrtbfv]|[^\w\s]))/iuy
+);
 
 const LETTERS: Readonly<Record<string, number>> = { n: 10, r: 13, t: 9, b: 8, f: 12, v: 11 };
 
@@ -192,15 +195,15 @@ function readEntity(text: string, position: number): ReadUnit | null {
     ? Number(decimal)
     : hex !== undefined
     ? parseInt(hex, 16)
-    : ENTITIES.get(name);
+    : entities().get(name);
   return unit === undefined || unit > 0x10ffff ? null : { unit, end: position + whole.length };
 }
 
 const ENTITY = /&(?:#(\d{1,9})|#x([\da-f]{1,8})|([a-z]{2,8}\d{0,2}));/iy;
 
 /** The names of HTML for ASCII and common punctuation, and those of HTML 4 for letters. */
-const ENTITIES: ReadonlyMap<string, number> = new Map(
-  ([
+const entities = lazily((): ReadonlyMap<string, number> =>
+  new Map(([
     [0x21, "excl quot num dollar percnt amp apos lpar rpar ast plus comma - period sol"],
     [0x3a, "colon semi lt equals gt quest commat"],
     [0x5b, "lsqb bsol rsqb Hat lowbar grave"],
@@ -234,5 +237,5 @@ const ENTITIES: ReadonlyMap<string, number> = new Map(
     [0x20ac, "euro"],
   ] as const).flatMap(([first, names]) =>
     names.split(" ").map((name, index): readonly [string, number] => [name, first + index])
-  ),
+  ))
 );

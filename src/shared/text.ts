@@ -1,3 +1,5 @@
+import { lazily } from "./lazily.ts";
+
 /** Returns the beginning of a text, at most so many UTF-16 code units, an ellipsis included. The result is well-formed. */
 export function truncate(text: string, lengthMax: number): string {
   if (lengthMax <= 0) return "";
@@ -69,8 +71,9 @@ export function counted(count: number, noun: string): string {
  * Control characters, line and paragraph separators, bidi marks, invisible formatting, tags, no characters, and lone
  * surrogates. Joiners and variation selectors stay: scripts and emoji need them.
  */
-const UNSAFE =
-  /[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+const unsafe = lazily(() =>
+  /[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu
+);
 
 /** Select Graphic Rendition: the escape sequences that set colors, in their seven-bit and eight-bit form. */
 const COLOR_SEQUENCE = new RegExp("(?:\u001b\\[|\u009b)[0-9;:]*m", "g");
@@ -102,21 +105,32 @@ export function printableBlock(text: string): string {
   });
 }
 
+/**
+ * Returns whether a text is of printable ASCII alone. Most are; the engine takes up to a millisecond to make an expression
+ * with classes of Unicode.
+ */
+export function isPlain(text: string): boolean {
+  return !/[^\x20-\x7e]/.test(text);
+}
+
 /** Replaces each character that must not reach a terminal; `replace` gets a code point or a lone surrogate. */
 export function replaceUnsafe(text: string, replace: (character: string) => string): string {
-  return text.replace(UNSAFE, replace);
+  return isPlain(text) ? text : text.replace(unsafe(), replace);
 }
 
 function visible(character: string): string {
   const short = SHORT_ESCAPES[character];
   if (short !== undefined) return short;
   const code = character.codePointAt(0) ?? 0;
-  if (NO_CHARACTER.test(character)) return "\ufffd";
+  if (isNoCharacter(code)) return "\ufffd";
   if (code <= 0xff) return `\\x${code.toString(16).padStart(2, "0")}`;
   return code <= 0xffff ? `\\u${code.toString(16).padStart(4, "0")}` : `\\u{${code.toString(16)}}`;
 }
 
-const NO_CHARACTER = /[\p{Cs}\p{Noncharacter_Code_Point}]/u;
+/** Surrogates and noncharacters (Unicode, section 23.7). */
+function isNoCharacter(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdfff || code >= 0xfdd0 && code <= 0xfdef || (code & 0xfffe) === 0xfffe;
+}
 
 /**
  * Returns a value as JSON that is safe to print: characters that control a terminal, or that some parsers treat as a

@@ -1,3 +1,6 @@
+import { lazily } from "./lazily.ts";
+import { isPlain } from "./text.ts";
+
 /**
  * Breaks one line of printable text into lines of at most `columns` columns: at spaces where it can, else inside a word.
  * Nothing is lost but the spaces at a break; an empty text is one empty line.
@@ -37,7 +40,7 @@ export function pad(text: string, columns: number): string {
 
 /** The parts that a long word may be broken into: whole lines of ASCII, else grapheme clusters. */
 function* pieces(word: string, columns: number): Generator<string> {
-  if (!/[^\x20-\x7e]/.test(word)) {
+  if (isPlain(word)) {
     for (let start = 0; start < word.length; start += columns) yield word.slice(start, start + columns);
     return;
   }
@@ -57,39 +60,40 @@ function* pieces(word: string, columns: number): Generator<string> {
  * expression and makes an `Intl.Segmenter`, and reading that data takes the engine as long as most of its start.
  */
 export function textWidth(text: string): number {
-  if (!NOT_PLAIN.test(text)) return text.length;
+  if (isPlain(text)) return text.length;
   let columns = 0;
-  for (const { 0: piece, groups } of text.matchAll(PIECES)) {
+  for (const { 0: piece, groups } of text.matchAll(sequences())) {
     if (groups?.["wide"] !== undefined) columns += 2;
-    else if (groups?.["color"] === undefined && !INVISIBLE.test(piece)) columns += WIDE.test(piece) ? 2 : 1;
+    else if (groups?.["color"] === undefined && !invisible().test(piece)) columns += WIDE.test(piece) ? 2 : 1;
   }
   return columns;
 }
-
-const NOT_PLAIN = /[^\x20-\x7e]/;
 
 /**
  * Sequences of code points with a common width: one emoji (a flag, a keycap, one with a skin tone or in emoji style,
  * several that are joined), or a color sequence. Else one code point, with the mark that
  * requests its text style. Nothing here can match in two ways, so hostile text costs no more than its length.
  */
-const PIECES = new RegExp(
-  [
-    String.raw`(?<wide>\p{Regional_Indicator}{1,2}`,
-    String.raw`[\d#*]\ufe0f\u20e3?`,
-    String.raw`\p{Extended_Pictographic}(?:[\ufe0f\p{Emoji_Modifier}]|\u200d\p{Extended_Pictographic})+)`,
-    String.raw`(?<color>\u001b\[[\d;]*m)`,
-    String.raw`.\ufe0e?`,
-  ].join("|"),
-  "gsu",
+const sequences = lazily(() =>
+  new RegExp(
+    [
+      String.raw`(?<wide>\p{Regional_Indicator}{1,2}`,
+      String.raw`[\d#*]\ufe0f\u20e3?`,
+      String.raw`\p{Extended_Pictographic}(?:[\ufe0f\p{Emoji_Modifier}]|\u200d\p{Extended_Pictographic})+)`,
+      String.raw`(?<color>\u001b\[[\d;]*m)`,
+      String.raw`.\ufe0e?`,
+    ].join("|"),
+    "gsu",
+  )
 );
 
 /**
  * Controls, joiners and marks, without the few (signs before Arabic numbers) that have a width; vowels and last letters of
  * Hangul, whose syllable is as wide as its first letter.
  */
-const INVISIBLE =
-  /^(?![\u0600-\u0605\u06dd\u0890\u0891\u08e2\u{110bd}\u{110cd}])[\u1160-\u11ff\ud7b0-\ud7fb\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}]/u;
+const invisible = lazily(() =>
+  /^(?![\u0600-\u0605\u06dd\u0890\u0891\u08e2\u{110bd}\u{110cd}])[\u1160-\u11ff\ud7b0-\ud7fb\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}]/u
+);
 
 /** East Asian Width W and F of EastAsianWidth.txt (Unicode 17), with unassigned characters between them. */
 const WIDE =
