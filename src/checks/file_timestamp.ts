@@ -42,7 +42,7 @@ export async function observeFileTimestamp(
   return await observeFileSystem(check, context, async (signal) => {
     const found = await findFile(parameters, { files, timeoutMs, signal });
     // Read after the response: on a slow file system, the file may have changed after the request.
-    return evaluateFound(found, { parameters, timeZone: context.timeZone, nowMs: clock.wallMs() });
+    return evaluateFound(found, { parameters, timeZone: context.timeZone?.(), nowMs: clock.wallMs() });
   });
 }
 

@@ -38,7 +38,7 @@ async function observeJob(check: CheckOf<"job">, context: ObserveContext) {
   context.signal.throwIfAborted();
   const nowMs = context.system.clock.wallMs();
   const facts = await recallRuns(check.name, nowMs, context);
-  return "condition" in facts ? facts : evaluate(facts, { ...check, timeZone: context.timeZone, nowMs });
+  return "condition" in facts ? facts : evaluate(facts, { ...check, timeZone: context.timeZone?.(), nowMs });
 }
 
 /** Returns what the state has of the runs of a job; a result: why it is not known. */

@@ -197,8 +197,8 @@ async function findChannelLacks({ files }: LoadedConfig, system: System): Promis
 /** The settings of a config that all its runs have. */
 export function runSettings(
   { source: { directory }, timeZone, redact }: Pick<LoadedConfig, "source" | "timeZone" | "redact">,
-): { readonly directory: string; readonly timeZone: string; readonly redact: Redact } {
-  return { directory, timeZone: timeZone(), redact };
+): { readonly directory: string; timeZone(): string; readonly redact: Redact } {
+  return { directory, timeZone, redact };
 }
 
 export interface Selection {

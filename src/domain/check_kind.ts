@@ -63,8 +63,8 @@ export interface ObserveContext {
   hide?(secrets: Iterable<string>): void;
   /** The config's directory, absolute. */
   readonly directory: string;
-  /** The time zone of times in texts. @default UTC */
-  readonly timeZone?: string | undefined;
+  /** Returns the time zone of times in texts. @default UTC */
+  readonly timeZone?: (() => string) | undefined;
   /** Aborts when the run is to end early; the observer then throws the signal's reason. */
   readonly signal: AbortSignal;
 }

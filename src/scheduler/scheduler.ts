@@ -66,8 +66,8 @@ export interface ScheduledConfig {
   readonly commonCauses?: boolean;
   /** Absolute. */
   readonly directory: string;
-  /** The time zone of times in outputs. @default UTC */
-  readonly timeZone?: string;
+  /** Returns the time zone of times in outputs. @default UTC */
+  timeZone?(): string;
   readonly redact: Redact;
 }
 

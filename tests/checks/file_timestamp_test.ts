@@ -233,11 +233,14 @@ async function observe(
     clock = createFakeClock(nowMs),
     files = {},
     signal = new AbortController().signal,
-    timeZone,
+    timeZone = "UTC",
   }: ObserveOptions = {},
 ): Promise<CheckResult> {
   const system = { clock, files: { ...createFiles(createRealClock()), ...files } };
-  return await fileTimestampKind.observe(check(parameters), contextOf({ system, signal, timeZone }));
+  return await fileTimestampKind.observe(
+    check(parameters),
+    contextOf({ system, signal, timeZone: () => timeZone }),
+  );
 }
 
 function check(parameters: Partial<FileTimestampParameters>): CheckOf<"file_timestamp"> {
