@@ -45,7 +45,7 @@ export async function generate(): Promise<ReadonlyMap<string, string>> {
     ["schemas/report.schema.json", layOut(report)],
     ["schemas/shape_a.schema.json", layOut(shapeA)],
     ["schemas/shape_b.schema.json", layOut(shapeB)],
-    ["src/config/generated/monitor.schema.json", `${JSON.stringify(withoutTexts(monitor))}\n`],
+    ["src/config/generated/monitor.schema.txt", layOutInLines(withoutTexts(monitor) as JsonObject)],
     ["src/config/generated/scenario.schema.json", `${JSON.stringify(withoutTexts(scenario))}\n`],
     ["src/domain/generated/config.ts", makeTypes(monitor as Schema)],
     ["src/domain/generated/written_config.ts", makeWrittenTypes(monitor as Schema)],
@@ -58,6 +58,14 @@ export async function generate(): Promise<ReadonlyMap<string, string>> {
 
 function layOut(schema: JsonObject): string {
   return `${JSON.stringify(schema, null, 2)}\n`;
+}
+
+/** The schema without its definitions as JSON, then a line for each of those: its name, a space, and its JSON. */
+function layOutInLines({ $defs = {}, ...top }: JsonObject): string {
+  const definitions = Object.entries($defs as JsonObject).map(([name, definition]) =>
+    `${name} ${JSON.stringify(definition)}`
+  );
+  return [JSON.stringify(top), ...definitions].join("\n");
 }
 
 /**

@@ -1,9 +1,8 @@
-import monitorSchema from "./generated/monitor.schema.json" with { type: "json" };
 import type { System } from "../domain/system.ts";
 import { type ConfigFile, openConfigFile, readIncluded } from "./config_file.ts";
 import { createPlacer } from "./positions.ts";
 import { ConfigError, quoteValue, type Source } from "./problem.ts";
-import { childOf, createSchemaReader, isObject, membersOf } from "./schema_view.ts";
+import { childOf, createSchemaReader, isObject, membersOf, MONITOR_SCHEMA } from "./schema_view.ts";
 import { findSecrets } from "./secrets.ts";
 import { absolutePath, type ConfigLocation, readSource } from "./source.ts";
 import { postgresIn, type PostgresSettings } from "./postgres_settings.ts";
@@ -31,7 +30,7 @@ export async function readJobIndex(location: ConfigLocation, system: System): Pr
   const config = await openConfigFile(source, system, { withoutSecrets: false });
   refuseUnusable(config);
   const { files } = await readIncluded(config, { system, named: location.named, withoutSecrets: false });
-  const reader = createSchemaReader(monitorSchema);
+  const reader = createSchemaReader(MONITOR_SCHEMA);
   const state = childOf(config.value, "state");
   return {
     source,

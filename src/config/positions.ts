@@ -1,5 +1,7 @@
 import { type ConfigPath, describePath, type PlacedProblem, type Problem } from "./problem.ts";
-import { createScanner, type JSONScanner } from "jsonc-parser";
+import type { JSONScanner } from "jsonc-parser";
+// The package's first module also makes the line breaks of a formatter, a hundred kilobytes at each start.
+import { createScanner } from "jsonc-parser/lib/esm/impl/scanner.js";
 
 interface Position {
   /** From 1. Lines end with LF, CRLF or CR. */
@@ -134,7 +136,7 @@ export interface TokenReader extends JSONScanner {
 }
 
 export function createTokenReader(text: string): TokenReader {
-  const scanner = createScanner(text, false);
+  const scanner: JSONScanner = createScanner(text, false);
   const next = (): number => {
     for (;;) {
       // The scanner would make a string of the white space, a character at a time.

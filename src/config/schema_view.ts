@@ -1,4 +1,6 @@
+import monitorSchema from "./generated/monitor.schema.txt" with { type: "text" };
 import type { ConfigPath } from "./problem.ts";
+import { lazily } from "../shared/lazily.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 
 /** The keywords of JSON Schema (2020-12) that our schemas use; enforced by a test. */
@@ -51,6 +53,20 @@ export interface Schema {
   readonly "x-ready-made"?: boolean;
   /** Our own keyword: the accepted word, or a hint of several words, for a word of other tools. */
   readonly "x-hints"?: Readonly<Record<string, string>>;
+}
+
+/** The default schema. A definition is read when it is first needed: a config has few kinds, and each start has to read them. */
+export const MONITOR_SCHEMA = readLines(monitorSchema);
+
+function readLines(text: string): Schema {
+  const [top = "", ...definitions] = text.split("\n");
+  const $defs: Record<string, Schema> = {};
+  for (const line of definitions) {
+    const end = line.indexOf(" ");
+    const get = lazily(() => JSON.parse(line.slice(end)) as Schema);
+    Object.defineProperty($defs, line.slice(0, end), { get, enumerable: true });
+  }
+  return { ...JSON.parse(top) as Schema, $defs };
 }
 
 export type SchemaView = Readonly<ReturnType<typeof merge>>;
@@ -121,8 +137,8 @@ function kindOf(value: JsonValue | undefined): string {
 }
 
 /** Returns all schemas that apply to a place, the most specific one first. */
-function collect(schema: Schema, kind: string, root: Schema): Schema[] {
-  const found: Schema[] = [schema];
+function collect(schema: Schema, kind: string, root: Schema): [Schema, ...Schema[]] {
+  const found: [Schema, ...Schema[]] = [schema];
   for (const branch of schema.allOf ?? []) {
     if (branch.if === undefined) found.push(...collect(branch, kind, root));
     else if (branch.if.properties?.["kind"]?.const === kind && branch.then !== undefined) {
@@ -139,9 +155,18 @@ function lookUp(reference: string, root: Schema): Schema {
   return target;
 }
 
-function merge(schemas: readonly Schema[]) {
-  // The first of several wins. Visiting each once is several times faster than once for each keyword.
-  const first: Schema = Object.assign({}, ...schemas.toReversed());
+interface SchemaKeys {
+  /** Of fixed keys, including those of the value's kind. */
+  readonly keys: ReadonlyMap<string, Schema>;
+  /** The same without other names of keys. */
+  readonly plainKeys: ReadonlyMap<string, Schema>;
+  /** Other names of keys, by the plain ones. */
+  readonly otherNames: ReadonlyMap<string, string>;
+}
+
+const NO_KEYS: SchemaKeys = { keys: new Map(), plainKeys: new Map(), otherNames: new Map() };
+
+function mergeKeys(schemas: readonly Schema[]): SchemaKeys {
   const keys = new Map<string, Schema>();
   for (const schema of schemas) {
     for (const [name, key] of Object.entries(schema.properties ?? {})) {
@@ -149,10 +174,17 @@ function merge(schemas: readonly Schema[]) {
       keys.set(name, earlier === undefined ? key : { allOf: [key, earlier] });
     }
   }
-  const plainKeys = new Map([...keys].filter(([, key]) => key["x-same-as"] === undefined));
+  if (keys.size === 0) return NO_KEYS;
   const otherNames = [...keys].flatMap(([name, { "x-same-as": plain }]) =>
     plain === undefined ? [] : [[plain, name] as const]
   );
+  const plainKeys = new Map([...keys].filter(([, key]) => key["x-same-as"] === undefined));
+  return { keys, plainKeys, otherNames: new Map(otherNames) };
+}
+
+function merge(schemas: readonly [Schema, ...Schema[]]) {
+  // The first of several wins. Visiting each once is several times faster than once for each keyword.
+  const first: Schema = schemas.length === 1 ? schemas[0] : Object.assign({}, ...schemas.toReversed());
   const type = first.type;
   const other = first.additionalProperties;
   return {
@@ -166,12 +198,7 @@ function merge(schemas: readonly Schema[]) {
     minimum: first.minimum,
     maximum: first.maximum,
     required: schemas.flatMap((schema) => schema.required ?? []),
-    /** Of fixed keys, including those of the value's kind. */
-    keys,
-    /** The same without other names of keys. */
-    plainKeys,
-    /** Other names of keys, by the plain ones. */
-    otherNames: new Map(otherNames),
+    ...mergeKeys(schemas),
     /** Of free keys; `undefined` if there are none. */
     otherKeys: typeof other === "object" ? other : undefined,
     items: first.items,

@@ -1,8 +1,14 @@
 /** The schemas of a config, and what is wrong with its structure. */
-import monitorSchema from "./generated/monitor.schema.json" with { type: "json" };
 import validateMonitor from "./generated/validate_monitor.js";
 import * as kinds from "./generated/validators_by_kind.js";
-import { createSchemaReader, isObject, membersOf, type SchemaReader, valueAt } from "./schema_view.ts";
+import {
+  createSchemaReader,
+  isObject,
+  membersOf,
+  MONITOR_SCHEMA,
+  type SchemaReader,
+  valueAt,
+} from "./schema_view.ts";
 import { channelsIn } from "./channel_uses.ts";
 import type { ConfigPath } from "./problem.ts";
 import type { JsonValue } from "./syntax.ts";
@@ -19,7 +25,7 @@ export interface JudgingSchema {
 }
 
 export async function openSchema(shape: Shape): Promise<JudgingSchema> {
-  const defaultReader = createSchemaReader(monitorSchema);
+  const defaultReader = createSchemaReader(MONITOR_SCHEMA);
   if (shape === "monitor") {
     const validator = { validate: validateMonitor as Validator, kinds };
     return { reader: defaultReader, validator, wider: null, shapeName: "the schema" };

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import fc from "../support/property.ts";
-import monitorSchema from "../../src/config/generated/monitor.schema.json" with { type: "json" };
 import shapeA from "../../schemas/shape_a.schema.json" with { type: "json" };
 import shapeB from "../../schemas/shape_b.schema.json" with { type: "json" };
 import { findStructureErrors, type JudgingSchema, openSchema } from "../../src/config/schemas.ts";
+import { MONITOR_SCHEMA } from "../../src/config/schema_view.ts";
 import { parseText } from "../../src/config/syntax.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
 import { CONFIG_EXAMPLES, configOf } from "../docs/examples.ts";
@@ -13,7 +13,7 @@ import { MESSAGE_CASES } from "./message_cases.ts";
 import { campaign } from "../../testing/seed.ts";
 
 const SCHEMAS = {
-  "the schema": { shape: "monitor", published: monitorSchema },
+  "the schema": { shape: "monitor", published: MONITOR_SCHEMA },
   "profile a": { shape: "a", published: shapeA },
   "profile b": { shape: "b", published: shapeB },
 } as const;
