@@ -4,6 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import { fileURLToPath } from "node:url";
+import { deflateRawSync } from "node:zlib";
 import { rollup } from "@rollup/wasm-node";
 import { bundle } from "./bundle.ts";
 import type { ProgramIndex } from "./program/load_program.ts";
@@ -65,7 +66,7 @@ export async function toScripts(main: string): Promise<ReadonlyMap<string, strin
   }));
 }
 
-/** Encodes a program as `loadProgram()` reads it. */
+/** Encodes a program as `loadProgram()` reads it; if it has cached code, the scripts that usual runs don't need are deflated. */
 export function encodeProgram(scripts: ReadonlyMap<string, string>, code: CachedCode): Uint8Array {
   const parts: Uint8Array[] = [];
   let length = 0;
@@ -77,10 +78,15 @@ export function encodeProgram(scripts: ReadonlyMap<string, string>, code: Cached
   const places = [...scripts].map(([name, script]): [string, ProgramIndex[string]] => {
     const start = length;
     const text = new TextEncoder().encode(script);
-    const cached = code.get(name) ?? new Uint8Array();
+    const cached = code.get(name);
+    if (cached === undefined && code.size > 0) {
+      const deflated = deflateRawSync(text, { level: 9 });
+      add(deflated);
+      return [name, [start, deflated.length, null]];
+    }
     add(text);
-    add(cached);
-    return [name, [start, text.length, cached.length]];
+    add(cached ?? new Uint8Array());
+    return [name, [start, text.length, cached?.length ?? 0]];
   });
   const index = new TextEncoder().encode(JSON.stringify(Object.fromEntries(places)));
   const indexLength = new Uint8Array(4);
@@ -96,6 +102,7 @@ const RUNS: readonly (readonly string[])[] = [
   ["check", "--once", "--config", "monitor.json", "--state", "none"],
   ["check", "--once", "--config", "monitor.json", "--state", "state.sqlite"],
   ["check", "--once", "--config", "monitor.json", "--state", "state.sqlite"],
+  ["check", "--once", "--config", "usual.json", "--state", "none"],
   ["beat", "job", "--config", "jobs.json", "--state", "state.sqlite", "--", Deno.execPath(), "--version"],
   ["status", "--config", "monitor.json", "--state", "state.sqlite"],
 ];
@@ -126,6 +133,10 @@ async function recordCode(
   engineFlags: readonly string[],
 ): Promise<CachedCode> {
   const directory = await Deno.makeTempDir({ prefix: "monitor_code_" });
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    () => new Response("fine"),
+  );
   // Without it no process starts on Windows.
   const systemRoot = Deno.env.get("SystemRoot");
   const record = async (
@@ -156,7 +167,7 @@ async function recordCode(
     return new Map([...code, ...await readRecord(directory)]);
   };
   try {
-    for (const [name, checks] of Object.entries(CONFIGS)) {
+    for (const [name, checks] of Object.entries(configsFor(server))) {
       await Deno.writeTextFile(`${directory}/${name}`, JSON.stringify({ defaults: {}, checks }));
     }
     let code: CachedCode = new Map();
@@ -168,6 +179,7 @@ async function recordCode(
     for (const args of RUNS) await record(args, engineFlags, code);
     return code;
   } finally {
+    await server.shutdown();
     await Deno.remove(directory, { recursive: true });
   }
 }
@@ -178,8 +190,15 @@ export async function readRecord(directory: string): Promise<CachedCode> {
   return new Map(Object.entries(record).map(([name, code]) => [name, Buffer.from(code, "base64")]));
 }
 
-/** The checks of the configs. */
-const CONFIGS = {
-  "monitor.json": { fine: { kind: "test", parameters: { condition: "ok" } } },
-  "jobs.json": { job: { kind: "job", parameters: { expected_every: "1 day" } } },
-};
+/** The checks of the configs, by their file. */
+function configsFor(server: Deno.HttpServer<Deno.NetAddr>) {
+  const target = `http://127.0.0.1:${server.addr.port}/`;
+  return {
+    "monitor.json": { fine: { kind: "test", parameters: { condition: "ok" } } },
+    "jobs.json": { job: { kind: "job", parameters: { expected_every: "1 day" } } },
+    "usual.json": {
+      site: { kind: "http_request", parameters: { request: { target } } },
+      script: { kind: "script", parameters: { path: Deno.execPath(), arguments: ["--version"] } },
+    },
+  };
+}

@@ -11,10 +11,12 @@ import { Script } from "node:vm";
 
 /**
  * The first part of the file, as JSON behind its length in four bytes: where each script begins, counted from its end,
- * the script's length, and that of its cached code; 0: it has none. That begins at the next multiple of eight bytes behind
- * the script.
+ * the script's length, and that of its cached code, which begins at the next multiple of eight bytes behind the script; 0:
+ * it has none; `null`: the script is deflated (RFC 1951), since the runtime copies the whole file twice at each start.
  */
-export type ProgramIndex = Readonly<Record<string, readonly [start: number, length: number, code: number]>>;
+export type ProgramIndex = Readonly<
+  Record<string, readonly [start: number, length: number, code: number | null]>
+>;
 
 type Exports = Record<string, unknown>;
 type Execute = () => void | Promise<void>;
@@ -29,9 +31,9 @@ type Register = (imports: readonly string[], declare: Declare) => void;
 
 interface Module {
   readonly exports: Exports;
-  /** Called for each export, also for those that come later. */
+  /** Of the evaluated modules that import it: called for each export that comes later. */
   readonly setters: Setter[];
-  imports: readonly Module[];
+  imports: readonly { readonly module: Module; readonly setter: Setter }[];
   execute: Execute;
   /** `null`: not yet evaluated; a promise: it or a module that it imports waits at its top level, or has thrown. */
   evaluation: null | "done" | Promise<void>;
@@ -46,8 +48,9 @@ export async function loadProgram(
   onScript: (name: string, script: Script) => void = () => {},
 ): Promise<void> {
   const decoder = new TextDecoder();
-  const indexLength = new DataView(readPart(file, 0, 4).buffer).getUint32(0, true);
-  const index = JSON.parse(decoder.decode(readPart(file, 4, indexLength))) as ProgramIndex;
+  const readPart = createPartReader(file);
+  const indexLength = new DataView(readPart(0, 4).buffer).getUint32(0, true);
+  const index = JSON.parse(decoder.decode(readPart(4, indexLength))) as ProgramIndex;
   const modules = new Map<string, Module>();
 
   const register = (name: string, System: { readonly register: Register }): void => {
@@ -55,10 +58,11 @@ export async function loadProgram(
     if (place === undefined) throw new TypeError(`Cannot import "${name}"`);
     const [start, length, codeLength] = place;
     const codeStart = length + (-length & 7);
-    const part = readPart(file, 4 + indexLength + start, codeLength === 0 ? length : codeStart + codeLength);
-    const script = new Script(decoder.decode(part.subarray(0, length)), {
+    const part = readPart(4 + indexLength + start, codeLength ? codeStart + codeLength : length);
+    const text = part.subarray(0, length);
+    const script = new Script(decoder.decode(codeLength === null ? inflate(text) : text), {
       filename: name,
-      ...(codeLength > 0 && { cachedData: part.subarray(codeStart) }),
+      ...(codeLength && { cachedData: part.subarray(codeStart) }),
     });
     onScript(name, script);
     script.runInThisContext()(System);
@@ -69,8 +73,9 @@ export async function loadProgram(
     if (linked !== undefined) return linked;
     const builtin = name.startsWith("node:") ? process.getBuiltinModule(name) ?? null : null;
     const module: Module = {
-      // Not a copy: that would load parts of the runtime which are loaded at their first use.
-      exports: builtin === null ? {} : Object.create(builtin, { default: { value: builtin } }),
+      // Not a copy: that would load parts of the runtime which are loaded at their first use. Without a prototype, the
+      // engine makes a hash table: adding hundreds of exports to a plain object would move them again and again.
+      exports: Object.create(builtin, builtin === null ? {} : { default: { value: builtin } }) as Exports,
       setters: [],
       imports: [],
       execute: () => {},
@@ -88,13 +93,9 @@ export async function loadProgram(
         };
         const { setters = [], execute } = declare(set, { import: load });
         if (execute !== undefined) module.execute = execute;
-        module.imports = imports.map((imported, position) => {
-          const other = link(imported.replace("./", ""));
-          const setter = setters[position] ?? null;
-          setter?.(other.exports);
-          other.setters.push(setter);
-          return other;
-        });
+        module.imports = imports.map((imported, position) => (
+          { module: link(imported.replace("./", "")), setter: setters[position] ?? null }
+        ));
       },
     });
     return module;
@@ -114,12 +115,20 @@ function evaluate(module: Module): Promise<void> | undefined {
   if (module.evaluation !== null) return module.evaluation === "done" ? undefined : module.evaluation;
   module.evaluation = "done";
   let waiting: Promise<void> | undefined;
-  for (const imported of module.imports) {
+  for (const { module: imported } of module.imports) {
     waiting = waiting === undefined ? evaluate(imported) : waiting.then(() => evaluate(imported));
   }
+  const execute = (): void | Promise<void> => {
+    // Modules never import each other in a circle, so all exports are there: a setter is called once rather than for each.
+    for (const { module: { exports, setters }, setter } of module.imports) {
+      setter?.(exports);
+      setters.push(setter);
+    }
+    return module.execute();
+  };
   let own: void | Promise<void>;
   try {
-    own = waiting === undefined ? module.execute() : waiting.then(module.execute);
+    own = waiting === undefined ? execute() : waiting.then(execute);
   } catch (error) {
     // A further import gets the same error, rather than half a module.
     own = Promise.reject(error);
@@ -128,9 +137,18 @@ function evaluate(module: Module): Promise<void> | undefined {
   return module.evaluation = own;
 }
 
-function readPart(file: Deno.FsFile, start: number, length: number): Uint8Array<ArrayBuffer> {
-  const part = new Uint8Array(length);
-  file.seekSync(start, Deno.SeekMode.Start);
-  for (let end = 0; end < length;) end += file.readSync(part.subarray(end)) ?? length;
-  return part;
+function inflate(bytes: Uint8Array<ArrayBuffer>): Uint8Array {
+  return process.getBuiltinModule("node:zlib").inflateRawSync(bytes);
+}
+
+/** Returns a function that reads a part of a file, which stays until the next one: new memory costs more than the copy. */
+function createPartReader(file: Deno.FsFile): (start: number, length: number) => Uint8Array<ArrayBuffer> {
+  let memory = new Uint8Array();
+  return (start, length) => {
+    if (memory.length < length) memory = new Uint8Array(length);
+    const part = memory.subarray(0, length);
+    file.seekSync(start, Deno.SeekMode.Start);
+    for (let end = 0; end < length;) end += file.readSync(part.subarray(end)) ?? length;
+    return part;
+  };
 }
