@@ -160,8 +160,19 @@ export class ConnectionReader {
       const chunk = await this.#read();
       if (chunk === null) return null;
       if (this.#leftBytes < 0) return "too_long";
-      this.#unread = joinBytes([this.#unread, chunk]);
+      this.#append(chunk);
     }
+  }
+
+  /** Copies a chunk behind the unread bytes; memory that is too small is at least doubled. */
+  #append(chunk: Uint8Array): void {
+    const { length, byteOffset } = this.#unread;
+    const wholeLength = length + chunk.length;
+    if (byteOffset + wholeLength > this.#unread.buffer.byteLength) {
+      this.#unread = joinBytes([this.#unread, new Uint8Array(wholeLength)]).subarray(0, length);
+    }
+    this.#unread = new Uint8Array(this.#unread.buffer, this.#unread.byteOffset, wholeLength);
+    this.#unread.set(chunk, length);
   }
 
   async #read(): Promise<Uint8Array | null> {

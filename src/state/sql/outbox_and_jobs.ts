@@ -1,4 +1,7 @@
-/** The outbox, silences, jobs and the run of the monitor, which every database stores alike. Names and keys are encoded as column text. */
+/**
+ * The outbox, silences, jobs and the run of the monitor, which every database stores alike. Names and keys are encoded
+ * as column text.
+ */
 import { addCounts, type ChannelCount, NOTICE_PREFIX } from "../../domain/outbox.ts";
 import type { EndedJobRun, JobRun, OutboxStore, QueuedSummary, Store } from "../../domain/store.ts";
 import { columnText, number } from "../codec.ts";
