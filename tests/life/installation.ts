@@ -63,8 +63,10 @@ export interface Installation {
     args?: readonly string[],
     environment?: { readonly DATABASE_USER?: string; readonly DATABASE_HOST?: string },
   ): Program;
-  /** Runs another command to its end. */
+  /** Runs another command to its end in a process of its own. */
   run(...args: readonly string[]): Promise<End>;
+  /** Runs another command to its end in this process. */
+  runHere(...args: readonly string[]): Promise<End>;
   /** Writes the config of members that start or reload from now on. */
   writeConfig(others?: Readonly<Record<string, unknown>>, channels?: readonly unknown[]): void;
   /** Returns whether nothing is pending. */
@@ -163,6 +165,7 @@ export async function withInstallation(
         return program;
       },
       run: (...args) => harness.run(args, { environment: environmentOf("none") }),
+      runHere: (...args) => harness.runHere(args, { environment: environmentOf("none") }),
       turn: async (status, { isStored } = { isStored: true }) => {
         names.forEach((name) => targets.statuses.set(name, status));
         const event = status === 200 ? "recovery" : "problem";

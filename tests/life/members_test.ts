@@ -62,17 +62,17 @@ testWithShared(
 
 testWithShared(
   "members have no control socket, and the commands name the member to go to",
-  async ({ start, turn, run }) => {
+  async ({ start, turn, runHere }) => {
     const members = new Map(["a", "b"].map((name) => [name, start(name)]));
     await turn(500);
-    const reload = await run("reload");
+    const reload = await runHere("reload");
     assert.equal(reload.code, 74);
     assert.match(reload.stderr, /no control socket with a shared state: use SIGHUP on the members "a", "b"/);
-    const unknown = await run("run", "nobody");
+    const unknown = await runHere("run", "nobody");
     assert.equal(unknown.code, 64);
     assert.match(unknown.stderr, /unknown check "nobody"/);
     const ownerOf = async (): Promise<string> => {
-      const { code, stderr } = await run("run", "web0");
+      const { code, stderr } = await runHere("run", "web0");
       assert.equal(code, 74, stderr);
       return /no control socket with a shared state: "web0" runs at member "(.)"/.exec(stderr)?.[1] ??
         assert.fail(stderr);
@@ -81,7 +81,7 @@ testWithShared(
     await stop(members.get(first) ?? assert.fail());
     assert.equal(await ownerOf(), second);
     await stop(members.get(second) ?? assert.fail());
-    assert.match((await run("reload")).stderr, /no monitor runs on this state/);
+    assert.match((await runHere("reload")).stderr, /no monitor runs on this state/);
   },
 );
 
@@ -102,43 +102,46 @@ testWithShared(
 
 test("members send their own notifications while the database is away, and write back", async () => {
   await using server = await startPostgres();
-  await withShared(async ({ hook, names, start, run, turn, ranAgain, writeConfig, assertEachOnce }) => {
-    const heartbeat = `${server.directory}/heartbeat`;
-    const beatAtMs = (): number => Deno.statSync(heartbeat).mtime?.getTime() ?? 0;
-    writeConfig({ heartbeat: { path: heartbeat, interval: 1 } });
-    const members = [start("a", ["--listen", "127.0.0.1:0"]), start("b")] as const;
-    const [url = ""] = (await members[0].stderr.next("listening on http://")).match(/http:\S+?:\d+/) ?? [];
-    await turn(500);
-    await server.kill();
-    await turn(200, { isStored: false });
-    const lastBeatMs = beatAtMs();
-    for (let count = 0; count < 3; count++) await ranAgain();
-    assert.equal(beatAtMs(), lastBeatMs, "the outgoing heartbeat stops");
-    assert.match(await (await fetch(`${url}/metrics`)).text(), /^monitor_shared_state_connected 0$/m);
-    const texts = hook.posts.slice(-2).flatMap(({ notifications }) =>
-      notifications.map(({ output }) => output)
-    );
-    assert.ok(texts.every((text) => text.endsWith("(shared state unreachable)")), texts.join("\n"));
-    assert.equal((await run("status")).code, 74);
-    await server.start();
-    await members[0].stderr.next("shared state reachable again");
-    await turn(500);
-    await until("the next heartbeat", () => beatAtMs() > lastBeatMs);
-    await stop(...members);
-    assertEachOnce();
-    const { stdout } = await run("history", names[0] ?? "");
-    assert.equal(stdout.match(/(?:ok|pending) to critical/g)?.length, 2, stdout);
-  }, server);
+  await withShared(
+    async ({ hook, names, start, runHere, turn, ranAgain, writeConfig, assertEachOnce }) => {
+      const heartbeat = `${server.directory}/heartbeat`;
+      const beatAtMs = (): number => Deno.statSync(heartbeat).mtime?.getTime() ?? 0;
+      writeConfig({ heartbeat: { path: heartbeat, interval: 1 } });
+      const members = [start("a", ["--listen", "127.0.0.1:0"]), start("b")] as const;
+      const [url = ""] = (await members[0].stderr.next("listening on http://")).match(/http:\S+?:\d+/) ?? [];
+      await turn(500);
+      await server.kill();
+      await turn(200, { isStored: false });
+      const lastBeatMs = beatAtMs();
+      for (let count = 0; count < 3; count++) await ranAgain();
+      assert.equal(beatAtMs(), lastBeatMs, "the outgoing heartbeat stops");
+      assert.match(await (await fetch(`${url}/metrics`)).text(), /^monitor_shared_state_connected 0$/m);
+      const texts = hook.posts.slice(-2).flatMap(({ notifications }) =>
+        notifications.map(({ output }) => output)
+      );
+      assert.ok(texts.every((text) => text.endsWith("(shared state unreachable)")), texts.join("\n"));
+      assert.equal((await runHere("status")).code, 74);
+      await server.start();
+      await members[0].stderr.next("shared state reachable again");
+      await turn(500);
+      await until("the next heartbeat", () => beatAtMs() > lastBeatMs);
+      await stop(...members);
+      assertEachOnce();
+      const { stdout } = await runHere("history", names[0] ?? "");
+      assert.equal(stdout.match(/(?:ok|pending) to critical/g)?.length, 2, stdout);
+    },
+    server,
+  );
 });
 
 test("a member that starts before its database runs all checks, sends alone, and joins later", async () => {
   await using server = await startPostgres();
-  await withShared(async ({ place, hook, start, run, turn, describe, assertEachOnce }) => {
+  await withShared(async ({ place, hook, start, runHere, turn, describe, assertEachOnce }) => {
     await execute(place, `DROP SCHEMA "${place.schema}" CASCADE`);
     await server.kill();
     const early = start("a");
     await early.stderr.next(/cannot open state "postgres:.*; retrying, monitoring starts/);
-    const once = await run("check", "--once");
+    const once = await runHere("check", "--once");
     assert.equal(once.code, 74, once.stderr);
     await turn(500, { isStored: false });
     const texts = hook.posts.flatMap(({ notifications }) => notifications.map(({ output }) => output));
@@ -149,7 +152,7 @@ test("a member that starts before its database runs all checks, sends alone, and
     await early.stderr.next('member "b" joined');
     await turn(200);
     await turn(500);
-    assert.match((await run("status")).stdout, /monitor running for/);
+    assert.match((await runHere("status")).stdout, /monitor running for/);
     await stop(early, other);
     assertEachOnce();
   }, server);
@@ -171,7 +174,7 @@ test("a member that waits for its database exits with 74 if it may not use it", 
 
 testWithShared(
   "calls by cron on several machines run each due check once, and one of them sends",
-  async ({ targets, names, run, hook, writeConfig, assertEachOnce, expect }) => {
+  async ({ targets, names, run, runHere, hook, writeConfig, assertEachOnce, expect }) => {
     // However long the calls take, no check is due again.
     writeConfig({ defaults: { threshold: 1, schedule: { regular_interval: "1 hour" } } });
     names.forEach((name) => targets.statuses.set(name, 500));
@@ -180,7 +183,7 @@ testWithShared(
     for (const { code, stderr } of ends) assert.ok([2, 3].includes(code), stderr);
     const plans = names.filter((name) => (targets.runs.get(name) ?? 0) > 1);
     assert.deepEqual(plans, []);
-    const later = await run("check", "--once");
+    const later = await runHere("check", "--once");
     assert.equal(later.code, 2, later.stderr);
     expect("problem");
     assertEachOnce();
@@ -190,10 +193,10 @@ testWithShared(
 
 testWithShared(
   "a single run leaves it to the members that run as services to send",
-  async ({ start, run, turn, assertEachOnce }) => {
+  async ({ start, runHere, turn, assertEachOnce }) => {
     const member = start("a");
     await turn(500);
-    const { code } = await run("check", "--once");
+    const { code } = await runHere("check", "--once");
     assert.equal(code, 2);
     await turn(200);
     await stop(member);
@@ -203,7 +206,7 @@ testWithShared(
 
 testWithShared(
   "a member with another config than most runs nothing, until most have it, and monitor members shows it",
-  async ({ names, start, run, turn, writeConfig, assertEachOnce }) => {
+  async ({ names, start, runHere, turn, writeConfig, assertEachOnce }) => {
     const killed = start("a");
     const live = start("b", ["--listen", "127.0.0.1:0"]);
     const [url = ""] = (await live.stderr.next("listening on http://")).match(/http:\S+?:\d+/) ?? [];
@@ -212,7 +215,7 @@ testWithShared(
     const other = start("c");
     await other.stderr.next("most members have another config: running no checks");
     writeConfig();
-    const { stdout } = await run("members");
+    const { stdout } = await runHere("members");
     const counts = [...stdout.matchAll(/^[ab] {2}live, (\d+) checks?, sends for [01] channels?$/gm)];
     assert.equal(counts.reduce((sum, [, count]) => sum + Number(count), 0), names.length, stdout);
     assert.match(stdout, /^c {2}live, has another config than most: runs no checks$/m);
@@ -226,16 +229,16 @@ testWithShared(
       'monitor_members{member="b"} 1',
       'monitor_members{member="c"} 1',
     ]);
-    const { stdout: status } = await run("status");
+    const { stdout: status } = await runHere("status");
     assert.match(status, /^member "a": no heartbeat for .*\nmember "c": another config, runs no checks$/m);
-    const { monitor } = JSON.parse((await run("status", "--format", "json")).stdout);
+    const { monitor } = JSON.parse((await runHere("status", "--format", "json")).stdout);
     assert.deepEqual([monitor.state, monitor.members[0]], [
       "running",
       { member: "a", live: false, location: null },
     ]);
     const lines = (html: string): readonly string[] => html.match(/(?<=<li>)[abc]: .*/g) ?? [];
     const page = lines(await (await fetch(url)).text());
-    assert.deepEqual(lines((await run("report")).stdout).map((line) => line.replace(/\d.*/, "…")), [
+    assert.deepEqual(lines((await runHere("report")).stdout).map((line) => line.replace(/\d.*/, "…")), [
       "a: no heartbeat for …",
       "b: live",
       "c: another config, runs no checks",
@@ -246,7 +249,7 @@ testWithShared(
     const served = await response.json();
     assert.equal(served.served_by, "b");
     assert.deepEqual(served.monitor.members[0], { member: "a", live: false, location: null });
-    const { stdout: text } = await run("members", "--format", "json");
+    const { stdout: text } = await runHere("members", "--format", "json");
     const members = JSON.parse(text) as readonly Readonly<Record<string, unknown>>[];
     assert.deepEqual(members.map(({ member, live }) => [member, live]), [["a", false], ["b", true], [
       "c",
@@ -257,6 +260,6 @@ testWithShared(
     await turn(200);
     await stop(live, other);
     assertEachOnce();
-    assert.match((await run("members")).stdout, /^a {2}dead, last heartbeat .+ ago\n$/);
+    assert.match((await runHere("members")).stdout, /^a {2}dead, last heartbeat .+ ago\n$/);
   },
 );
