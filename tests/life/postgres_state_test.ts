@@ -2,10 +2,12 @@
 import assert from "node:assert/strict";
 import { createCertificate } from "../support/certificates.ts";
 import { concurrentTests, provided } from "../support/concurrent_tests.ts";
-import { POSTGRES, ROLE, startPostgres } from "../support/postgres.ts";
+import { POSTGRES, ROLE, sharedPostgres, startPostgres } from "../support/postgres.ts";
 import { withHarness } from "./program.ts";
 
 const test = provided(withHarness, concurrentTests("PostgreSQL as the state"));
+
+const postgres = sharedPostgres();
 
 const GOOD = { kind: "test", parameters: { condition: "ok" } };
 
@@ -19,7 +21,7 @@ test(
     await using server = await startPostgres({ certificate: createCertificate() });
     for (const host of [`127.0.0.1:${server.port}`, `${server.directory}/.s.PGSQL.${server.port}`]) {
       harness.writeConfig({ good: GOOD }, stateOn(host));
-      const flags = (await harness.run(["permissions"])).stdout.trim().split(" ")
+      const flags = (await harness.runHere(["permissions"])).stdout.trim().split(" ")
         .filter((flag) => flag !== "--no-prompt");
       const { code, stderr } = await harness.run(["check", "--once"], { permissions: flags });
       assert.equal(code, 0, stderr);
@@ -36,11 +38,11 @@ test(
 );
 
 test("monitor: commands use a database that --state names", async (harness) => {
-  await using server = await startPostgres();
+  const { directory, place } = postgres();
   harness.writeConfig({ good: GOOD, job: { kind: "job", parameters: { expected_every: "1 day" } } });
-  const state = `postgres://${ROLE}@/postgres?host=${server.directory}`;
+  const state = `postgres://${ROLE}@/postgres?host=${directory}&schema=${place().schema}`;
   const run = async (...args: readonly string[]): Promise<string> => {
-    const { code, stdout, stderr } = await harness.run([...args, "--state", state]);
+    const { code, stdout, stderr } = await harness.runHere([...args, "--state", state]);
     assert.equal(code, 0, `${args}: ${stderr}`);
     return stdout;
   };
