@@ -1,5 +1,5 @@
 /**
- * Generates all files that derive from `schemas/source.json`: the three published schemas, the one that the program
+ * Generates all files that derive from `schemas/source.json`: the published schemas, the one that the program
  * reads, validators (so that it compiles no schema when it starts), the types of a config as it is written and resolved,
  * and the page that lists every key. Generates the page of commands and the help of the program from their table, and the
  * page of messages from what the program sends.

@@ -1,7 +1,7 @@
 /**
  * Every external program and library that the tests use, and the one place that starts child processes for them.
  *
- * A test that needs a tool declares it: `Deno.test({ ...needs("promtool"), name, fn })` is ignored where `promtool` is
+ * A test that needs a tool declares it: `Deno.test({ ...requiresTools("promtool"), name, fn })` is ignored where `promtool` is
  * missing, and the test runner lists it at the end. `deno task test` ignores all of them, so that it does the same on
  * every machine. `deno task test:all` fails before it starts if a tool is missing.
  */

@@ -4,7 +4,7 @@
  *
  * The engine accepts cached code only for scripts. So the modules are scripts that call `System.register`, and this is
  * the part of System.js that a bundle needs. Whether cached code fits is up to the engine: it checks version, flags and
- * source, and otherwise compiles the script.
+ * the length of the source, and otherwise compiles the script.
  */
 import process from "node:process";
 import { Script } from "node:vm";
@@ -41,7 +41,7 @@ interface Module {
 
 /**
  * Evaluates the first module of a program, `main.js`, and those that it imports. Reads only the parts of the file that are
- * needed, since a file of an executable is copied: all of it would take longer than to compile a small program.
+ * needed: each read is one more copy.
  */
 export async function loadProgram(
   file: Deno.FsFile,

@@ -1,12 +1,12 @@
 /**
  * Sends requests through a proxy repeatedly, with one fault at one byte each time, and compares the outcomes with a
- * rule. `FAULT_PLACES` is the number of bytes for each target, spread evenly over all of them; `FAULT_SEED` selects
- * them.
+ * rule. `FAULT_PLACES` is the number of bytes for each target, spread evenly over all of them; the seed of the run
+ * selects them.
  */
 import assert from "node:assert/strict";
 import type { Clock } from "../../src/domain/clock.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
-import { campaign } from "../../testing/seed.ts";
+import { campaign, testSeed } from "../../testing/seed.ts";
 import { inTime } from "../life/in_time.ts";
 import { countTimers } from "./counted_clock.ts";
 import { type Course, type Fault, FAULT_KINDS, type FaultKind, startFaultProxy } from "./fault_proxy.ts";
@@ -40,8 +40,7 @@ export interface FaultRun<Outcome> {
 }
 
 const PLACES_MAX = Number(Deno.env.get("FAULT_PLACES") ?? campaign(50, 4));
-/** The soak tries every place; the tests try the same ones each time. */
-const SEED = Number(Deno.env.get("FAULT_SEED") ?? 1);
+const SEED = testSeed();
 /** The number of runs in progress at a time. */
 const QUEUES = 64;
 /** Long compared with a whole exchange, short for repeated waits. */
@@ -119,7 +118,7 @@ async function runOnce<Outcome>(
 }
 
 function placeOf({ name }: { readonly name: string }, fault: Fault | null): string {
-  return `${name}, ${fault === null ? "no fault" : describe(fault)} (FAULT_SEED=${SEED})`;
+  return `${name}, ${fault === null ? "no fault" : describe(fault)} (seed ${SEED})`;
 }
 
 const BITS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128];
