@@ -6,7 +6,9 @@
  *     deno task bench startup rates
  *     deno task bench --short rates      only to see that it works
  *     deno task bench --seconds 60 peers
+ *     deno task bench --against /usr/bin/monitor startup
  */
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { endChildren } from "./children.ts";
 import { FULL_EFFORT, SHORT_EFFORT } from "./effort.ts";
@@ -36,22 +38,25 @@ const TIMEOUT_MS = 40 * 60_000;
 const OPTIONS = {
   short: { type: "boolean" },
   seconds: { type: "string" },
+  against: { type: "string" },
   help: { type: "boolean" },
 } as const;
 
-const USAGE = `deno task bench [--short] [--seconds N] [NAME...]
+const USAGE = `deno task bench [--short] [--seconds N] [--against PATH] [NAME...]
 
 Benchmarks, all unless some are named: ${Object.keys(BENCHMARKS).join(", ")}
 
   --short      only to see that it works: the numbers say nothing
   --seconds N  duration of each measurement, and of the warm-up before it
                (default: chosen by the benchmark)
+  --against PATH
+               an executable of monitor: startup also compares with its starts
 
 docs/concepts/performance.md tells how to read what is printed.`;
 
 /** Runs the named benchmarks, or all; returns the exit code. A missed aim is no failure. */
 async function runBenchmarks(args: readonly string[]): Promise<number> {
-  const { values: { short = false, seconds, help = false }, positionals: names } = parseArgs({
+  const { values: { short = false, seconds, against = null, help = false }, positionals: names } = parseArgs({
     args: [...args],
     options: OPTIONS,
     allowPositionals: true,
@@ -83,7 +88,12 @@ async function runBenchmarks(args: readonly string[]): Promise<number> {
     for (const name of known) {
       if (names.length > 0 && !names.includes(name)) continue;
       try {
-        const found = await runWithin(TIMEOUT_MS, name, { directory, programs, effort });
+        const found = await runWithin(TIMEOUT_MS, name, {
+          directory,
+          programs,
+          effort,
+          against: against && resolve(against),
+        });
         const rows = short ? found.map(({ aim: _aim, ...row }) => row) : found;
         console.log(`\n${name}\n${renderTable(rows)}`);
       } catch (error) {

@@ -9,4 +9,6 @@ export interface Workplace {
   readonly programs: AllPrograms;
   /** How long they measure. */
   readonly effort: Effort;
+  /** An executable of `monitor` to compare starts with; `null`: none. */
+  readonly against: string | null;
 }
