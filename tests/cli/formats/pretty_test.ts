@@ -137,7 +137,9 @@ function assertTidy(summary: RunSummary, options: FormatOptions): string {
     return text;
   }
   for (const line of text.split("\n")) {
-    assert.ok(stringWidth(line) <= Math.max(options.columns, 20), `${JSON.stringify(line)} is too wide`);
+    // Terminals give vowels and last letters of Hangul no column, the package does if no first letter is before them.
+    const width = stringWidth(line.replaceAll(/[\u1160-\u11ff\ud7b0-\ud7fb]/g, ""));
+    assert.ok(width <= Math.max(options.columns, 20), `${JSON.stringify(line)} is too wide`);
     assert.equal(line, line.trimEnd());
   }
   return text;
