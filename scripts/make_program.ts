@@ -3,12 +3,14 @@
  * has all modules as scripts and cached code of those that usual runs need (see `program/load_program.ts`).
  */
 import { Buffer } from "node:buffer";
+import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { deflateRawSync } from "node:zlib";
 import { rollup } from "@rollup/wasm-node";
 import { bundle } from "./bundle.ts";
 import type { ProgramIndex } from "./program/load_program.ts";
 
+const PROGRAM = basename(Deno.execPath());
 const RECORDER = fileURLToPath(new URL("program/record.ts", import.meta.url));
 
 /** The cached code of scripts by their names. */
@@ -102,7 +104,8 @@ const RUNS: readonly (readonly string[])[] = [
   ["check", "--once", "--config", "monitor.json", "--state", "none"],
   ["check", "--once", "--config", "monitor.json", "--state", "state.sqlite"],
   ["check", "--once", "--config", "monitor.json", "--state", "state.sqlite"],
-  ["check", "--once", "--config", "usual.json", "--state", "none"],
+  ["check", "--once", "--config", "request.json", "--state", "none"],
+  ["check", "--once", "--config", "script.json", "--state", "none"],
   ["beat", "job", "--config", "jobs.json", "--state", "state.sqlite", "--", Deno.execPath(), "--version"],
   ["status", "--config", "monitor.json", "--state", "state.sqlite"],
 ];
@@ -153,17 +156,22 @@ async function recordCode(
       `--v8-flags=${flags.join(",")}`,
       RECORDER,
     ];
-    const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+    const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
       args: ["run", ...own, ...args],
       cwd: directory,
       clearEnv: true,
       env: {
         ...{ HOME: directory, DENO_DIR: `${directory}/deno`, TZ: "UTC", DENO_NO_UPDATE_CHECK: "1" },
+        // The code depends on the words of a config, and those not on where this program is.
+        PATH: dirname(Deno.execPath()),
         ...systemRoot !== undefined && { SystemRoot: systemRoot },
       },
       stdin: "null",
     }).output();
-    if (!success) throw new Error(`Cannot record "${args.join(" ")}": ${new TextDecoder().decode(stderr)}`);
+    if (!success) {
+      const printed = [stderr, stdout].map((bytes) => new TextDecoder().decode(bytes)).join("");
+      throw new Error(`Cannot record "${args.join(" ")}": ${printed}`);
+    }
     return new Map([...code, ...await readRecord(directory)]);
   };
   try {
@@ -190,15 +198,13 @@ export async function readRecord(directory: string): Promise<CachedCode> {
   return new Map(Object.entries(record).map(([name, code]) => [name, Buffer.from(code, "base64")]));
 }
 
-/** The checks of the configs, by their file. */
+/** The checks of the configs, by their file: one in each, since the code depends on the order in which functions run. */
 function configsFor(server: Deno.HttpServer<Deno.NetAddr>) {
   const target = `http://127.0.0.1:${server.addr.port}/`;
   return {
     "monitor.json": { fine: { kind: "test", parameters: { condition: "ok" } } },
     "jobs.json": { job: { kind: "job", parameters: { expected_every: "1 day" } } },
-    "usual.json": {
-      site: { kind: "http_request", parameters: { request: { target } } },
-      script: { kind: "script", parameters: { path: Deno.execPath(), arguments: ["--version"] } },
-    },
+    "request.json": { site: { kind: "http_request", parameters: { request: { target } } } },
+    "script.json": { script: { kind: "script", parameters: { path: PROGRAM, arguments: ["--version"] } } },
   };
 }

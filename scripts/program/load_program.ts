@@ -83,21 +83,27 @@ export async function loadProgram(
     };
     modules.set(name, module);
     if (builtin !== null) return module;
-    register(name, {
-      register: (imports, declare) => {
-        const set = (name: string | Exports, value?: unknown): unknown => {
-          if (typeof name === "string") module.exports[name] = value;
-          else Object.assign(module.exports, name);
-          for (const setter of module.setters) setter?.(module.exports);
-          return value;
-        };
-        const { setters = [], execute } = declare(set, { import: load });
-        if (execute !== undefined) module.execute = execute;
-        module.imports = imports.map((imported, position) => (
-          { module: link(imported.replace("./", "")), setter: setters[position] ?? null }
-        ));
-      },
-    });
+    try {
+      register(name, {
+        register: (imports, declare) => {
+          const set = (name: string | Exports, value?: unknown): unknown => {
+            if (typeof name === "string") module.exports[name] = value;
+            else Object.assign(module.exports, name);
+            for (const setter of module.setters) setter?.(module.exports);
+            return value;
+          };
+          const { setters = [], execute } = declare(set, { import: load });
+          if (execute !== undefined) module.execute = execute;
+          module.imports = imports.map((imported, position) => (
+            { module: link(imported.replace("./", "")), setter: setters[position] ?? null }
+          ));
+        },
+      });
+    } catch (error) {
+      // A further import fails too, rather than to get half a module.
+      modules.delete(name);
+      throw error;
+    }
     return module;
   };
 
@@ -148,7 +154,11 @@ function createPartReader(file: Deno.FsFile): (start: number, length: number) =>
     if (memory.length < length) memory = new Uint8Array(length);
     const part = memory.subarray(0, length);
     file.seekSync(start, Deno.SeekMode.Start);
-    for (let end = 0; end < length;) end += file.readSync(part.subarray(end)) ?? length;
+    for (let end = 0; end < length;) {
+      const count = file.readSync(part.subarray(end));
+      if (count === null) throw new RangeError("The program is cut off");
+      end += count;
+    }
     return part;
   };
 }
