@@ -2,7 +2,7 @@
  * Runs the tests, terminates those that hang, and lists the tools of those that were ignored.
  *
  *     deno task test                        # without external tools
- *     deno task test:all                    # a missing tool is a failure, and campaigns do more rounds
+ *     deno task test:all                    # a missing tool is a failure, and campaigns have their full size
  *     deno task test tests/cli --filter x   # files, directories and options of `deno test`; tools that are installed
  *     deno task test --seed 7               # the seed of everything random
  *     deno task test --times                # prints the processor time of each layer
@@ -116,7 +116,7 @@ async function runEntries(directory: string, options: Options): Promise<readonly
       options: others,
       variables: {
         [SEED]: String(seed),
-        ...all ? { [CAMPAIGNS]: "part" } : paths.length === 0 && { [TEST_TOOLS]: "none" },
+        ...all ? { [CAMPAIGNS]: "full" } : paths.length === 0 && { [TEST_TOOLS]: "none" },
       },
       signal: stop.signal,
     });

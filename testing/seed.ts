@@ -6,7 +6,7 @@ import { createRandom, type Random } from "./random.ts";
 
 /** The environment variable that sets the seed. */
 export const SEED = "TEST_SEED";
-/** The environment variable that sets the size of campaigns: `full`, `part`, or a few rounds. */
+/** The environment variable that sets the size of campaigns: `full`, or a part of that. */
 export const CAMPAIGNS = "TEST_CAMPAIGNS";
 
 /**
@@ -27,12 +27,11 @@ export function testRandom(name: string): Random {
 }
 
 /**
- * Returns how many of so many rounds a campaign does: all in `deno task soak`, otherwise a few, which is less than a
- * tenth if a round is expensive. `deno task test:all` does a quarter, if that is more than a few.
+ * Returns how many of so many rounds a campaign does: all in `deno task test:all` and `soak`, otherwise a few, which is
+ * less than a tenth if a round is expensive.
  */
 export function campaign(rounds: number, few: number = Math.ceil(rounds / 10)): number {
-  const size = variable(CAMPAIGNS);
-  return size === "full" ? rounds : size === "part" ? Math.max(few, Math.ceil(rounds / 4)) : few;
+  return variable(CAMPAIGNS) === "full" ? rounds : few;
 }
 
 /** Fixtures run with fewer permissions, and use the default then. */
