@@ -1,5 +1,5 @@
 import { createRealClock } from "../../testing/real_clock.ts";
-import { checkOf, contextOf } from "../../testing/builders.ts";
+import { checkOf, contextOf, tempDirectory } from "../../testing/builders.ts";
 import { createProcesses } from "../../src/system/process/processes.ts";
 import type { CheckResult } from "../../src/domain/check.ts";
 import type { ScriptParameters } from "../../src/domain/generated/config.ts";
@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { observeScript, scriptKind } from "../../src/checks/script.ts";
 import { parseRange } from "../../src/shared/decimal.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
+import { until } from "../life/in_time.ts";
 import { fixture, newMark, untilGone } from "../support/processes.ts";
 import { fieldsOf, testRows, testTable } from "../support/rows.ts";
 
@@ -17,18 +18,33 @@ interface ScriptRun extends Partial<ScriptParameters> {
   readonly ownEnvironment?: Readonly<Record<string, string>>;
 }
 
-/** Runs a command as a `script` check, with a short grace after SIGTERM. */
+/** Runs a command as a `script` check. Its timeout is over once there is the file that `BEGUN` in its environment names. */
 function observeProgram(path: string, run: ScriptRun = {}): Promise<CheckResult> {
-  const { name = "script", timeoutMs = 30_000, directory = "/", ownEnvironment, ...parameters } = run;
+  const { name = "script", timeoutMs = 120_000, directory = "/", ownEnvironment, ...parameters } = run;
   const environment: Readonly<Record<string, string>> = ownEnvironment ?? { PATH: "/usr/bin:/bin" };
   const defaults = { arguments: [], environment: {}, conditionOnTimeout: "unknown" } as const;
   const check = checkOf("script", { path, ...defaults, ...parameters }, { name, timeoutMs });
-  const processes = createProcesses(createRealClock(), { terminationGraceMs: 200, killWaitMs: 120_000 });
+  const real = createRealClock();
+  const begun = parameters.environment?.["BEGUN"];
+  const clock = begun === undefined ? real : {
+    ...real,
+    after: (delayMs: number, callback: () => void) =>
+      delayMs === timeoutMs ? afterCreated(begun, callback) : real.after(delayMs, callback),
+  };
+  const processes = createProcesses(clock, { terminationGraceMs: 120_000, killWaitMs: 120_000 });
   const context = contextOf({
     system: { processes, environment: (variable) => environment[variable] },
     directory,
   });
   return observeScript(check, context);
+}
+
+/** Calls back once there is a file; returns a function that prevents it. */
+function afterCreated(path: string, callback: () => void): () => void {
+  let isCancelled = false;
+  const isCreated = () => isCancelled || Deno.stat(path).then(() => true, () => false);
+  void until(`file ${path}`, isCreated).then(() => isCancelled || callback());
+  return () => void (isCancelled = true);
 }
 
 /** A command and the expected result. */
@@ -172,6 +188,7 @@ Deno.test("observeScript() notes dropped output", async () => {
 });
 
 Deno.test("observeScript() survives hostile commands", async (t) => {
+  await using temporary = await tempDirectory();
   const left = "(terminated the processes that it left behind)";
   const timeout = "timeout after 0.7 s, terminated:";
   const missing = 'cannot start "/no/such/program": file does not exist';
@@ -181,11 +198,17 @@ Deno.test("observeScript() survives hostile commands", async (t) => {
       {
         timeoutMs: 700,
         conditionOnTimeout: "critical",
-        arguments: ["-c", "echo 'running | cut=1'; sleep 600"],
+        arguments: ["-c", "echo 'running | cut=1'; : > $BEGUN; sleep 600"],
+        environment: { BEGUN: `${temporary.path}/runs` },
       },
       `critical: ${timeout} running`,
     ],
-    "handles SIGTERM": ["answer_sigterm.sh", { timeoutMs: 700 }, `unknown: ${timeout} waiting`, "goodbye"],
+    "handles SIGTERM": [
+      "answer_sigterm.sh",
+      { timeoutMs: 700, environment: { BEGUN: `${temporary.path}/waits` } },
+      `unknown: ${timeout} waiting`,
+      "goodbye",
+    ],
     "leaves a grandchild": ["fork_grandchild.sh", {}, "warning: left a grandchild", left],
     "does not exist": ["/no/such/program", {}, `unknown: ${missing}`],
   });

@@ -13,6 +13,7 @@ import { response, startAnswering, startServer } from "../../support/http_server
 import { DAY_MS } from "../../../src/shared/time_units.ts";
 import { problemTexts } from "../../support/observe_check.ts";
 import { tempDirectory } from "../../../testing/builders.ts";
+import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { requiresTools } from "../../../testing/tools.ts";
 
 type Wishes = Parameters<typeof readBody>[1];
@@ -236,9 +237,14 @@ Deno.test("observeHttpRequest() compares the time until expiry of the certificat
     const tls = createCertificate({ authority, toDay: 60 });
     await using real = startAnswering(response(200), { certificate: tls });
     // The first connection goes through to the real server, every other one nowhere.
-    await using front = startServer(beSilent);
+    const clock = createFakeClock();
+    await using front = startServer(async (visitor) => {
+      await visitor.readSome();
+      void clock.advance(1500);
+      await beSilent(visitor);
+    });
     await using relay = startRelay(real.port, front.port);
-    const run = { ...trusting, certificate: CERTIFICATE, timeoutMs: 1500 };
+    const run = { ...trusting, clock, certificate: CERTIFICATE, timeoutMs: 1500 };
     const { condition, output } = await observeTarget(`https://127.0.0.1:${relay.port}/`, run);
     const place = `127.0.0.1:${relay.port}`;
     assert.deepStrictEqual([condition, output], [
