@@ -6,6 +6,7 @@ import { ControlSocketError } from "../domain/http_servers.ts";
 import { describeNotRunning, type MonitorRun } from "../domain/monitor_run.ts";
 import { type CheckRecord, type Store, StoreError } from "../domain/store.ts";
 import { DEAD_AFTER_MS, isLiveMember } from "../domain/membership.ts";
+import type { Clock } from "../domain/clock.ts";
 import type { System } from "../domain/system.ts";
 import { describeMember, locationStatuses, type MonitorStatus } from "../outputs/json/monitor_fields.ts";
 import { readServices } from "../state/read_store.ts";
@@ -202,17 +203,6 @@ function describeTrouble({ state, run, config }: MonitorStatus, { nowMs, hasErro
   return [`config: edited since it was loaded ${loaded} ago; reload it with: ${how}`];
 }
 
-export interface RunRecorder {
-  adopt(config: OpenConfig): Promise<void>;
-  repeat(): Promise<void>;
-  /** While other members run, the state is that of a running service. */
-  stopped(atMs: number): Promise<void>;
-  controlled(path: string | null): Promise<void>;
-  /** Without a control socket, nothing else shows that the service does not hang. */
-  alive(): Promise<void>;
-  reloadFailed(reason: string): Promise<void>;
-}
-
 interface RunRecorderOptions {
   readonly repository: { readonly store: Store };
   readonly system: Pick<System, "clock" | "state">;
@@ -220,32 +210,54 @@ interface RunRecorderOptions {
   readonly lockPath: string | null;
 }
 
-/** Makes the recorder of a service. It ignores that the state can't be written: the repository logs that. */
-export function createRunRecorder({ repository, system, lockPath }: RunRecorderOptions): RunRecorder {
-  const startedAtMs = system.clock.wallMs();
-  const processId = lockPath === null ? null : system.state.holder(lockPath);
-  let run: MonitorRun | null = null;
-  const write = async (changes: Partial<MonitorRun> = {}): Promise<void> => {
-    if (run === null) return;
-    const kept = run = { ...run, ...changes };
-    await unlessUnusable(() => repository.store.keepMonitorRun(kept));
-  };
-  return {
-    adopt: (config) => {
-      const facts = factsOf(config, system.clock.wallMs());
-      const { controlPath = null } = run ?? {};
-      run = { mode: "service", processId, controlPath, startedAtMs, ended: null, ...facts };
-      return write();
-    },
-    repeat: () => write(),
-    controlled: (path) => path === null ? Promise.resolve() : write({ controlPath: path }),
-    alive: () => write({ aliveAtMs: system.clock.wallMs() }),
-    reloadFailed: (reason) => write({ failedReload: { atMs: system.clock.wallMs(), reason } }),
-    stopped: async (atMs) => {
-      const isLast = await unlessUnusable(async () => !hasLiveMember(await readServices(repository.store)));
-      if (isLast === true) await write({ ended: { state: "stopped", sinceMs: atMs } });
-    },
-  };
+/** Records the run of a service. It ignores that the state can't be written: the repository logs that. */
+export class RunRecorder {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #service: Pick<MonitorRun, "mode" | "processId" | "startedAtMs">;
+  #run: MonitorRun | null = null;
+
+  constructor({ repository, system: { clock, state }, lockPath }: RunRecorderOptions) {
+    this.#store = repository.store;
+    this.#clock = clock;
+    const processId = lockPath === null ? null : state.holder(lockPath);
+    this.#service = { mode: "service", processId, startedAtMs: clock.wallMs() };
+  }
+
+  adopt(config: OpenConfig): Promise<void> {
+    const facts = factsOf(config, this.#clock.wallMs());
+    this.#run = { ...this.#service, controlPath: this.#run?.controlPath ?? null, ended: null, ...facts };
+    return this.repeat();
+  }
+
+  repeat(): Promise<void> {
+    return this.#write({});
+  }
+
+  async controlled(path: string | null): Promise<void> {
+    if (path !== null) await this.#write({ controlPath: path });
+  }
+
+  /** Without a control socket, nothing else shows that the service does not hang. */
+  alive(): Promise<void> {
+    return this.#write({ aliveAtMs: this.#clock.wallMs() });
+  }
+
+  reloadFailed(reason: string): Promise<void> {
+    return this.#write({ failedReload: { atMs: this.#clock.wallMs(), reason } });
+  }
+
+  /** While other members run, the state is that of a running service. */
+  async stopped(atMs: number): Promise<void> {
+    const isLast = await unlessUnusable(async () => !hasLiveMember(await readServices(this.#store)));
+    if (isLast === true) await this.#write({ ended: { state: "stopped", sinceMs: atMs } });
+  }
+
+  async #write(changes: Partial<MonitorRun>): Promise<void> {
+    if (this.#run === null) return;
+    const run = this.#run = { ...this.#run, ...changes };
+    await unlessUnusable(() => this.#store.keepMonitorRun(run));
+  }
 }
 
 function hasLiveMember(members: MonitorStatus["members"]): boolean {

@@ -192,11 +192,11 @@ export async function runCheck(check: Check, options: RunOptions): Promise<Resul
       last: options.attributesOf?.(check),
     }, signal);
   const isTraced = traced !== null && (depth === "full" || checkResult.condition !== "ok");
-  if (isTraced) await traced.finish(signal);
+  if (isTraced) await traced.tracer.finish(signal);
   const redactOwn = isTraced || recording !== null ? createRedactor(ownSecrets) : null;
   const trace = !isTraced || redactOwn === null
     ? undefined
-    : traced.text((text, cut) => redactOwn(redact(text, cut), cut));
+    : traced.tracer.text((text, cut) => redactOwn(redact(text, cut), cut));
   const result: Result = {
     ...checkResult,
     output: redact(checkResult.output),

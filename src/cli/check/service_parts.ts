@@ -22,7 +22,7 @@ import {
 } from "../open_config.ts";
 import type { OwnedState } from "../owned_state.ts";
 import type { LocatedWork } from "./located_work.ts";
-import { createRunRecorder, endOfService, type RunRecorder } from "../monitor_status.ts";
+import { endOfService, RunRecorder } from "../monitor_status.ts";
 import { logDeliveryEvent } from "./service_log.ts";
 import type { CheckCommandSettings } from "./settings.ts";
 import type { LoadedConfig } from "../../config/load.ts";
@@ -69,7 +69,7 @@ export interface ServiceParts {
 export async function startParts(options: ServicePartsOptions): Promise<ServiceParts> {
   const { config, scheduled, settings, system, log, state, onBug } = options;
   const repository = await openRepository(options);
-  const recorder = createRunRecorder({ repository, system, lockPath: state.lockPath });
+  const recorder = new RunRecorder({ repository, system, lockPath: state.lockPath });
   await recorder.adopt(config);
   // Of a shared state, other members may run them.
   if (state.shared === null) repository.leaveOthers(scheduled.checks);

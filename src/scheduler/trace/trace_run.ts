@@ -4,6 +4,7 @@
  */
 import type { ObserveContext } from "../../domain/check_kind.ts";
 import type { TraceDepth } from "../../domain/check.ts";
+import type { Clock } from "../../domain/clock.ts";
 import type { Redact } from "../../shared/redact.ts";
 import { startDeadline, unlessAborted } from "../../shared/deadline.ts";
 import { quote, shellWord, truncate } from "../../shared/text.ts";
@@ -38,53 +39,22 @@ const LINE_LENGTH_MAX = 500;
 /** Maximum time of reading for the trace alone. */
 const LATER_TIMEOUT_MS = 2_000;
 
-interface TracedRun {
-  readonly system: TracedSystem;
-  /** Reads data for the trace alone. The run has its result by then, also if the signal aborts. */
-  finish(signal: AbortSignal): Promise<void>;
-  /** The trace of the run, without secrets. */
-  text(redact: Redact): string;
-}
-
 /** Wraps the parts of the machine that checks use; times begin now. */
-export function startTrace(system: TracedSystem, depth: TraceDepth): TracedRun {
+export function startTrace(
+  system: TracedSystem,
+  depth: TraceDepth,
+): { readonly system: TracedSystem; readonly tracer: Tracer } {
   const { clock, connections, requests, processes, files, dns } = system;
-  const startedMs = clock.monotonicMs();
-  const entries: { readonly prefix: string; readonly text: string }[] = [];
-  let length = 0;
-  const push = (prefix: string, text: string): void => {
-    if (length > TRACE_LENGTH_MAX) return;
-    length += text.length + prefix.length;
-    entries.push(
-      length > TRACE_LENGTH_MAX ? { prefix: "", text: "… (the rest is left out)" } : { prefix, text },
-    );
+  const tracer = new Tracer(clock);
+  const traced: TracedSystem = {
+    ...system,
+    requests: traceRequests(requests, { tracer, clock, connections, depth }),
+    connections: traceConnections(connections, tracer),
+    processes: traceProcesses(processes, tracer),
+    files: traceFiles(files, tracer),
+    dns: traceDns(dns, tracer),
   };
-  const later = new Map<string, (signal: AbortSignal) => Promise<void>>();
-  const tracer: Tracer = {
-    addLater: (key, work) => void later.set(key, work),
-    add: (text) => push(`${(clock.monotonicMs() - startedMs).toFixed(1).padStart(8)} ms  `, text),
-    addBlock: (mark, text) => push(`             ${mark} `, text),
-  };
-  return {
-    system: {
-      ...system,
-      requests: traceRequests(requests, { tracer, clock, connections, depth }),
-      connections: traceConnections(connections, tracer),
-      processes: traceProcesses(processes, tracer),
-      files: traceFiles(files, tracer),
-      dns: traceDns(dns, tracer),
-    },
-    async finish(signal) {
-      using deadline = startDeadline(clock, LATER_TIMEOUT_MS, signal);
-      for (const work of later.values()) await work(deadline.signal);
-    },
-    // Redacted before it is cut: a part of a secret would not be found.
-    text: (redact) =>
-      entries.flatMap(({ prefix, text }) =>
-        truncate(hideValues(redact(text, { isCut: true })), EXCERPT_LENGTH_MAX).split("\n")
-          .map((line) => `${prefix}${truncate(line, LINE_LENGTH_MAX)}`)
-      ).join("\n"),
-  };
+  return { system: traced, tracer };
 }
 
 // Traces commands, files and DNS look-ups.
@@ -365,16 +335,57 @@ const EXCERPT_LENGTH_MAX = 1024;
 /** The length that is kept of a body or an output until it is redacted. */
 const KEPT_LENGTH_MAX = 8 * EXCERPT_LENGTH_MAX;
 
-interface Tracer {
+class Tracer {
+  readonly #clock: Clock;
+  readonly #startedMs: number;
+  readonly #entries: { readonly prefix: string; readonly text: string }[] = [];
+  readonly #later = new Map<string, (signal: AbortSignal) => Promise<void>>();
+  #length = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#startedMs = clock.monotonicMs();
+  }
+
   /** Adds a line, with the time since the begin of the run. */
-  add(text: string): void;
+  add(text: string): void {
+    this.#push(`${(this.#clock.monotonicMs() - this.#startedMs).toFixed(1).padStart(8)} ms  `, text);
+  }
+
   /** Adds lines of sent or received data; `mark` is before each. */
-  addBlock(mark: string, text: string): void;
+  addBlock(mark: string, text: string): void {
+    this.#push(`             ${mark} `, text);
+  }
+
   /**
    * Reads something for the trace alone once the check has its result, so that a server that responds only to the
    * check changes neither result nor duration. Work of the same key is done once.
    */
-  addLater(key: string, work: (signal: AbortSignal) => Promise<void>): void;
+  addLater(key: string, work: (signal: AbortSignal) => Promise<void>): void {
+    this.#later.set(key, work);
+  }
+
+  /** Reads data for the trace alone. The run has its result by then, also if the signal aborts. */
+  async finish(signal: AbortSignal): Promise<void> {
+    using deadline = startDeadline(this.#clock, LATER_TIMEOUT_MS, signal);
+    for (const work of this.#later.values()) await work(deadline.signal);
+  }
+
+  /** The trace of the run, without secrets. */
+  text(redact: Redact): string {
+    // Redacted before it is cut: a part of a secret would not be found.
+    return this.#entries.flatMap(({ prefix, text }) =>
+      truncate(hideValues(redact(text, { isCut: true })), EXCERPT_LENGTH_MAX).split("\n")
+        .map((line) => `${prefix}${truncate(line, LINE_LENGTH_MAX)}`)
+    ).join("\n");
+  }
+
+  #push(prefix: string, text: string): void {
+    if (this.#length > TRACE_LENGTH_MAX) return;
+    this.#length += text.length + prefix.length;
+    const isLeftOut = this.#length > TRACE_LENGTH_MAX;
+    this.#entries.push(isLeftOut ? { prefix: "", text: "… (the rest is left out)" } : { prefix, text });
+  }
 }
 
 function headerLine(name: string, value: string): string {
