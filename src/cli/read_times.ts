@@ -3,6 +3,7 @@ import { quoteValue } from "../config/problem.ts";
 import { parseIntervalText } from "../config/quantities.ts";
 import type { PastSpan } from "../outputs/past_events.ts";
 import { parseMonth, parseTime, TIME_EXAMPLES, type TimeContext } from "../shared/local_time.ts";
+import { SECOND_MS } from "../shared/time_units.ts";
 import { type Invocation, option, type OptionSpec, UsageError } from "./command_definition.ts";
 
 export const SPAN_OPTIONS: readonly OptionSpec[] = [
@@ -41,6 +42,8 @@ interface TimeOption extends TimeContext {
   readonly isEnd?: boolean;
   /** Whether a time of day is the most recent one. @default the next one */
   readonly isPast?: boolean;
+  /** Whether a time without milliseconds includes its second, up to now: messages show no finer unit. @default false */
+  readonly isWhole?: boolean;
   readonly example?: string;
 }
 
@@ -52,7 +55,7 @@ interface TimeOption extends TimeContext {
 export function readTime(
   invocation: Invocation,
   name: string,
-  { example, isEnd = false, isPast = false, ...context }: TimeOption,
+  { example, isEnd = false, isPast = false, isWhole = false, ...context }: TimeOption,
 ): number | null {
   const text = invocation.text(name);
   if (text === undefined) return null;
@@ -64,7 +67,9 @@ export function readTime(
     : isPast && ms > context.nowMs
     ? "which is in the future"
     : null;
-  if (typeof ms === "number" && problem === null) return ms;
+  if (typeof ms === "number" && problem === null) {
+    return isWhole && !text.includes(".") ? Math.min(ms + SECOND_MS - 1, context.nowMs) : ms;
+  }
   throw new UsageError(`--${name} is ${quoteValue(text)}, ${problem}`, example);
 }
 

@@ -6,6 +6,7 @@ import {
   describeRunCounts,
   percent,
 } from "../../state/availability.ts";
+import { didYouMean } from "../../config/nearest.ts";
 import { actionTitle } from "../../condition/action.ts";
 import { describeDurationRule, describeMetricRules } from "../../condition/duration_rule.ts";
 import { type CheckStatus, describeStale, statusOf } from "../../engine/check_status.ts";
@@ -93,7 +94,10 @@ export const historyCommand: Command = {
     const check = checks.find((candidate) => candidate.name === name);
     if (store === null || record === undefined) {
       const problem = check === undefined ? `no data for check "${name}"` : `the check "${name}" never ran`;
-      throw new UsageError(problem, "list the checks with: monitor status");
+      const meant = check === undefined
+        ? didYouMean(name, checks.map((candidate) => candidate.name))
+        : undefined;
+      throw new UsageError(problem, meant ?? "list the checks with: monitor status");
     }
     const { notRunning = null } = monitor ?? {};
     const shown = check ?? checksOfState(null, [record])[0];

@@ -21,11 +21,12 @@ import { monitorFields } from "../../outputs/json/monitor_fields.ts";
 import { isoTime, isoTimeOrNull } from "../../shared/json_values.ts";
 import { TIME_EXAMPLES, timeText } from "../../shared/local_time.ts";
 import { jsonDocument, printable } from "../../shared/text.ts";
+import { didYouMean } from "../../config/nearest.ts";
 import { quoteValue } from "../../config/problem.ts";
 import { pad, textWidth } from "../../shared/wrap.ts";
 import { type KnownState, openStateOf } from "../known_config.ts";
 import { monitorNotes } from "../monitor_status.ts";
-import { openConfig } from "../open_config.ts";
+import { type OpenConfig, openConfig } from "../open_config.ts";
 import { locateState } from "../open_state.ts";
 import { readTime } from "../read_times.ts";
 
@@ -66,10 +67,10 @@ export const whyCommand: Command = {
     await using state = await openStateOf({ config, place }, system);
     const { store, recordOf, monitor } = state;
     const check = config.checks.find((one) => one.name === name);
-    if (check === undefined) throw await unknownCheck(name, state, config.timeZone());
+    if (check === undefined) throw await unknownCheck(name, state, config);
     const [timeZone, nowMs] = [config.timeZone(), system.clock.wallMs()];
     const example = "monitor why NAME --at 03:10:30";
-    const atMs = readTime(invocation, "at", { timeZone, nowMs, isPast: true, example });
+    const atMs = readTime(invocation, "at", { timeZone, nowMs, isPast: true, isWhole: true, example });
     const explained = atMs === null
       ? gatherWhy(check, {
         ...{ config, recordOf, monitor, nowMs },
@@ -94,14 +95,16 @@ export const whyCommand: Command = {
 };
 
 /** The deliveries of a check that left the config stay stored for some time. */
-async function unknownCheck(name: string, { store, recordOf }: KnownState, timeZone: string) {
+async function unknownCheck(name: string, { store, recordOf }: KnownState, config: OpenConfig) {
   const quoted = quoteValue(name);
   const last = (await store?.deliveries({ checks: [name], sinceMs: -Infinity, untilMs: Infinity }))?.at(-1);
   if (last === undefined && recordOf(name) === null) {
-    return new UsageError(`the config has no check ${quoted}`, "list the checks with: monitor status");
+    const hint = didYouMean(name, config.checks.map((check) => check.name)) ??
+      "list the checks with: monitor status";
+    return new UsageError(`the config has no check ${quoted}`, hint);
   }
   const sent = last === undefined ? "no delivery is stored" : `last to ${quoteValue(last.channelName)}: ` +
-    describeDelivery(last, ` at ${timeText(last.atMs, timeZone)}`);
+    describeDelivery(last, ` at ${timeText(last.atMs, config.timeZone())}`);
   return new UsageError(
     `the config no longer has the check ${quoted}; ${sent}`,
     "see the rest with: monitor history --deliveries NAME",
