@@ -50,13 +50,17 @@ async function main(): Promise<number> {
   const mutants = MUTANTS.filter(({ name, file, layer }) =>
     `${layer}: ${name} (${file})`.includes(values.only)
   );
+  if (mutants.length === 0) {
+    console.error(`error: no fault, file or layer has "${values.only}" in its name`);
+    return 1;
+  }
   const outcomes = values.check ? await checkTypes(mutants) : await runAll(mutants, values);
   if (values.write !== undefined) await writeTable(values.write, outcomes);
   const failed = [...outcomes].filter(([, { kind }]) => kind !== "killed");
   for (const [{ name, file }, outcome] of failed) console.log(`${describe(outcome)}: ${name} (${file})`);
   const count = `${outcomes.size - failed.length} of ${outcomes.size} faults`;
   console.log(values.check ? `${count} have no error of types` : `${count} are found`);
-  return failed.length > 0 || outcomes.size === 0 ? 1 : 0;
+  return failed.length > 0 ? 1 : 0;
 }
 
 function describe(outcome: Outcome): string {

@@ -101,8 +101,11 @@ export function printResult(
     : `, ${(processor.own + processor.children).toFixed(0)} s of processor time`;
   console.log(`\n${options.seconds.toFixed(0)} s${processorText}`);
   const total = (name: keyof Counts): number => sum(ends.map(({ counts }) => counts[name]));
-  printCounts({ passed: total("passed"), failed: total("failed"), skipped: total("skipped") });
-  return total("failed") > 0 ? 1 : 0;
+  const counts = { passed: total("passed"), failed: total("failed"), skipped: total("skipped") };
+  printCounts(counts);
+  const hasRun = sum(Object.values(counts)) > 0;
+  if (!hasRun) console.log("error: no test has that name: --filter takes a part of one");
+  return counts.failed > 0 || !hasRun ? 1 : 0;
 }
 
 export function printCounts({ passed, failed, skipped }: Counts): void {
