@@ -43,7 +43,7 @@ interface TimeOption extends TimeContext {
   /** Whether a time of day is the most recent one. @default the next one */
   readonly isPast?: boolean;
   /** Whether a time without milliseconds includes its second, up to now: messages show no finer unit. @default false */
-  readonly isWhole?: boolean;
+  readonly includesSecond?: boolean;
   readonly example?: string;
 }
 
@@ -55,7 +55,7 @@ interface TimeOption extends TimeContext {
 export function readTime(
   invocation: Invocation,
   name: string,
-  { example, isEnd = false, isPast = false, isWhole = false, ...context }: TimeOption,
+  { example, isEnd = false, isPast = false, includesSecond = false, ...context }: TimeOption,
 ): number | null {
   const text = invocation.text(name);
   if (text === undefined) return null;
@@ -68,7 +68,7 @@ export function readTime(
     ? "which is in the future"
     : null;
   if (typeof ms === "number" && problem === null) {
-    return isWhole && !text.includes(".") ? Math.min(ms + SECOND_MS - 1, context.nowMs) : ms;
+    return includesSecond && !text.includes(".") ? Math.min(ms + SECOND_MS - 1, context.nowMs) : ms;
   }
   throw new UsageError(`--${name} is ${quoteValue(text)}, ${problem}`, example);
 }

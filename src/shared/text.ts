@@ -110,8 +110,10 @@ export function printableBlock(text: string): string {
  * with classes of Unicode.
  */
 export function isPlain(text: string): boolean {
-  return !/[^\x20-\x7e]/.test(text);
+  return !NOT_PLAIN.test(text);
 }
+
+const NOT_PLAIN = /[^\x20-\x7e]/;
 
 /** Replaces each character that must not reach a terminal; `replace` gets a code point or a lone surrogate. */
 export function replaceUnsafe(text: string, replace: (character: string) => string): string {

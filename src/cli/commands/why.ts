@@ -70,7 +70,7 @@ export const whyCommand: Command = {
     if (check === undefined) throw await unknownCheck(name, state, config);
     const [timeZone, nowMs] = [config.timeZone(), system.clock.wallMs()];
     const example = "monitor why NAME --at 03:10:30";
-    const atMs = readTime(invocation, "at", { timeZone, nowMs, isPast: true, isWhole: true, example });
+    const atMs = readTime(invocation, "at", { timeZone, nowMs, isPast: true, includesSecond: true, example });
     const explained = atMs === null
       ? gatherWhy(check, {
         ...{ config, recordOf, monitor, nowMs },
