@@ -118,7 +118,7 @@ const FACTS = { description: "The shop that customers see.", runbook: "https://w
 
 const ACCEPTED: IncomingResponse = {
   status: 204,
-  headers: new Headers(),
+  headers: () => new Headers(),
   header: () => null,
   read: () => Promise.resolve(null),
   close: () => Promise.resolve(),

@@ -27,7 +27,7 @@ export function createFakeTargets(
       const cancel = answer === "hang" ? () => {} : clock.after(answer.afterMs, () => {
         resolve({
           status: answer.status,
-          headers: new Headers(),
+          headers: () => new Headers(),
           header: () => null,
           read: () => Promise.resolve(null),
           close: () => Promise.resolve(),

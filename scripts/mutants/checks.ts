@@ -281,8 +281,8 @@ export const CHECKS: FaultyLayer = {
       faults: [
         [
           "a run that could not read a log forgets its position",
-          "defined({ memory: last?.memory, report",
-          "defined({ report",
+          "const { memory = last?.memory, report",
+          "const { memory, report",
         ],
       ],
       tests: ["tests/simulation/cron_test.ts"],

@@ -50,6 +50,20 @@ export const ENGINE: FaultyLayer = {
       ],
     },
     {
+      file: "src/scheduler/attributes.ts",
+      tests: ["tests/scheduler/attributes_test.ts"],
+      faults: [
+        ["a server that has moved keeps its attributes", "madeOf.contact === contact.key && ", ""],
+        ["the addresses of a name are never looked up again", "&& madeOf.untilMs > nowMs", ""],
+        ["a failure has the attributes of the last success", 'condition === "ok" && isPlain ?', "isPlain ?"],
+        [
+          "only the first server of a run counts",
+          "this.contacts.length + this.questions.length > 1",
+          "this.questions.length > 1",
+        ],
+      ],
+    },
+    {
       file: "src/engine/why.ts",
       tests: ["tests/engine/why_test.ts", "tests/simulation/why_test.ts"],
       faults: [

@@ -163,7 +163,7 @@ async function evaluate(
   const retryable = status >= 500 || TRY_AGAIN_STATUSES.includes(status);
   const redirect = status >= 300 && status < 400 ? ", and redirects are not followed" : "";
   // The first words of an HTML page are no reason.
-  const isPage = /^text\/html\b/i.test(response.headers.get("Content-Type") ?? "");
+  const isPage = /^text\/html\b/i.test(response.header("Content-Type") ?? "");
   const { text, isWhole } = isPage
     ? { text: "", isWhole: true }
     : await readStart(response, ANSWER_BYTES_MAX);
@@ -173,7 +173,7 @@ async function evaluate(
     retryable,
     // A gateway without a response may have forwarded the request.
     mayHaveArrived: GATEWAY_STATUSES.includes(status),
-    retryAfterMs: retryable ? retryAfterMs(response.headers.get("Retry-After"), system.clock.wallMs()) : null,
+    retryAfterMs: retryable ? retryAfterMs(response.header("Retry-After"), system.clock.wallMs()) : null,
   });
 }
 

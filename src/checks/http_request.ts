@@ -132,9 +132,12 @@ export async function observeHttpRequest(
     });
     return checkResult(conditionOf(findings, asWarning), describeFindings(findings), findings.metrics);
   };
-  const options = { connections: system.connections, isEvery: true, signal: deadline.signal };
   const result = request.everyAddress === true
-    ? await observeAddresses(placeOf(request), options, observe)
+    ? await observeAddresses(
+      placeOf(request),
+      { connections: system.connections, isEvery: true, signal: deadline.signal },
+      observe,
+    )
     : await observe({});
   // An error during the abort of a run is not a finding.
   signal.throwIfAborted();
@@ -153,9 +156,9 @@ export async function observeSteps(
   steps: readonly HttpStep[],
   { asWarning, hide, ...run }: StepsRun,
 ): Promise<CheckResult> {
-  const { clock } = run.system;
-  const jar = withCookies(run.system.requests, () => clock.wallMs());
-  const system = { ...run.system, requests: jar.requests };
+  const jar = withCookies(run.system.requests, () => run.system.clock.wallMs());
+  const { clock, files, connections } = run.system;
+  const system = { clock, files, connections, requests: jar.requests };
   const captured = new Map<string, string>();
   const conditions: Condition[] = [];
   const texts: string[] = [];
@@ -220,7 +223,7 @@ function withCookies(requests: Requests, wallMs: () => number) {
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
     const headers = hasOwn || cookie === "" ? request.headers : { ...request.headers, cookie };
     const response = await requests.send({ ...request, headers }, signal);
-    for (const text of response.headers.getSetCookie()) {
+    for (const text of response.headers().getSetCookie()) {
       const { name, value, isExpired } = readCookie(decodeHeader(text), wallMs());
       if (name === "" || text.length > COOKIE_LENGTH_MAX) continue;
       if (isExpired) jar.delete(name);

@@ -31,12 +31,13 @@ export const tlsCertificateKind: CheckKindEntry<"tls_certificate"> = {
 async function observeTlsCertificate(check: CheckOf<"tls_certificate">, context: ObserveContext) {
   const { parameters, timeoutMs } = check;
   const { host, port, connectTo = host, serverName = host, starttls } = parameters;
+  const { connections, clock } = context.system;
   return await observeWithAuthorities(check, { host: connectTo, port }, {
     context,
     observe: async (target, { authorities, signal }) => {
       const verdict = await readVerdict(
         { ...target, tls: { serverName, authorities }, ...starttls !== undefined && { startTls: starttls } },
-        { ...context.system, expected: parameters, timeoutMs, signal },
+        { connections, clock, expected: parameters, timeoutMs, signal },
       );
       if ("condition" in verdict) return checkResult(verdict.condition, verdict.text, verdict.metrics);
       const { isObstacle, text } = verdict.failure;

@@ -149,7 +149,7 @@ function counted(policy: ConditionPolicy, before: ConditionState, observed: Obse
   };
   const next = withNotified(seen, observed);
   const event = dueEvent(next) ?? (isReminderDue(policy, next, observed) ? "reminder" : null);
-  return { ...conclude(policy, next, { ...observed, event }), change };
+  return { ...conclude(policy, next, observed, event), change };
 }
 
 /**
@@ -209,7 +209,7 @@ export function review(
   policy: ReviewPolicy = { flapping: "once" },
 ): Transition {
   const state = withNotified(before, circumstances);
-  return { ...conclude(policy, state, { ...circumstances, event: dueEvent(state) }), change: null };
+  return { ...conclude(policy, state, circumstances, dueEvent(state)), change: null };
 }
 
 /** Returns a state that was notified as far as every channel was: of another condition, if one channel was. */
@@ -261,8 +261,10 @@ function isEnding(
 function conclude(
   policy: ReviewPolicy,
   state: ConditionState,
-  { event, nowMs, ...circumstances }: Circumstances & { readonly event: NotificationEvent | null },
+  circumstances: Circumstances,
+  event: NotificationEvent | null,
 ): Omit<Transition, "change"> {
+  const { nowMs } = circumstances;
   const seen = state.observed === null ? 0 : occurrences(state, state.observed);
   if (event === null || state.confirmed === null) {
     const isDecided = circumstances.suppressedBy === null && hasProblem(state);

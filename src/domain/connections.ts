@@ -195,9 +195,9 @@ export interface IncomingResponse {
   readonly status: number;
   /** The IP address and port that the request went to, if known. */
   readonly peer?: string;
-  /** May lack `content-encoding` and `content-length`, which the runtime drops if it decompresses. */
-  readonly headers: Headers;
-  /** Returns one of `headers`. In plain text, `headers` are made only on demand. */
+  /** Returns them all. May lack `content-encoding` and `content-length`, which the runtime drops if it decompresses. */
+  headers(): Headers;
+  /** Returns one of them, without making them all; `null`: it is not there. */
   header(name: string): string | null;
   /** Reads the next part of the body, decompressed; `null` at its end. Its bytes are valid until the next call. */
   read(): Promise<Uint8Array | null>;

@@ -131,23 +131,27 @@ export function decide(
 ): Decided {
   const { nowMs, lastNotifiedOf, notifies } = situation;
   const [acknowledgement] = silencesOfKind("acknowledgement", check, {
-    ...situation,
+    silences: situation.silences,
     stateOf: () => before.condition,
+    nowMs,
   });
   const lastOf = lastNotifiedOf ?? (() => NEVER_NOTIFIED);
   const channels = lastNotifiedOf === null || !notifies ? [] : check.notifications;
-  const filtering: FilterOptions = { nowMs, isAcknowledged: acknowledgement !== undefined };
+  const isAcknowledged = acknowledgement !== undefined;
   const suppressible = run === null || !isReported(check) ? check : whileReported(check);
   const present = run === null
     ? situation
     : { ...situation, observedAtMs: nowMs, isLate: run.result.isLate ?? false };
   const circumstances: Circumstances & FilterOptions = {
-    ...filtering,
+    nowMs,
+    isAcknowledged,
     suppressedBy: suppressionIn(suppressible, present),
     acts: situation.acts !== false && !situation.isOvertaken && !present.isLate &&
       check.action !== undefined && mayAct(suppressible, present),
     known: (state) =>
-      channels.flatMap((channel) => knownTo(channel, lastOf(channel).conditions, state, filtering)),
+      channels.flatMap((channel) =>
+        knownTo(channel, lastOf(channel).conditions, state, { nowMs, isAcknowledged })
+      ),
   };
   const acknowledged = acknowledgement?.reason ?? null;
   const deciding = { check, situation, circumstances, acknowledged, channels, lastNotifiedOf: lastOf };
@@ -190,7 +194,12 @@ function recordRun(before: CheckRecord, run: Run, deciding: Deciding): Decided {
   const isAfterGap = isSilent || (run.isAfterGap ?? false);
   const { state, occurrences, change, verdict } = transition(check, before.condition, {
     ...circumstances,
-    ...{ condition, awaits, beganAtMs, recoveredAtMs, isAfterGap, isInterrupted },
+    condition,
+    awaits,
+    beganAtMs,
+    recoveredAtMs,
+    isAfterGap,
+    isInterrupted,
   });
   const isActing = awaits === undefined && isActionDue(check, state, circumstances);
   const judged = { ...run, result };
@@ -212,7 +221,12 @@ function recordRun(before: CheckRecord, run: Run, deciding: Deciding): Decided {
   const isDecisive = change !== null || isActing ||
     notification !== null && (decided.queued.length > 0 || check.reminders !== true);
   const added = addRun(before.journal, {
-    ...{ condition, isLate, isAfterGap, isInterrupted, isDecisive, output },
+    condition,
+    isLate,
+    isAfterGap,
+    isInterrupted,
+    isDecisive,
+    output,
     endedAtMs: nowMs,
     awaits: awaits ?? null,
   });
@@ -296,15 +310,32 @@ function withUpdate(
   return { ...decided, result, record, update };
 }
 
-export function keptResult(result: Result, lateMs: number | null): KeptResult {
+/** `last`: the result before it, from which a result without its own memory and report goes on. */
+export function keptResult(
+  result: Result,
+  lateMs: number | null,
+  last: Pick<KeptResult, "memory" | "report"> | null = null,
+): KeptResult {
   const { check: { definition }, condition, output, detail, performanceData, metrics } = result;
-  const { startedAtMs, durationMs, locations, memory, report, isLate, attributes } = result;
+  const { startedAtMs, durationMs, locations, isLate, attributes } = result;
+  const { memory = last?.memory, report = last?.report } = result;
   return {
-    ...{ condition, output, detail, performanceData, startedAtMs, durationMs, lateMs },
-    // Others cannot be stored.
-    metrics: Object.fromEntries(Object.entries(metrics).filter(([, value]) => Number.isFinite(value))),
+    condition,
+    output,
+    detail,
+    performanceData,
+    startedAtMs,
+    durationMs,
+    lateMs,
+    metrics: storable(metrics),
     ...defined({ locations, definition, memory, report, isLate: isLate || undefined, attributes }),
   };
+}
+
+/** Numbers that JSON lacks cannot be stored. */
+function storable(metrics: KeptResult["metrics"]): KeptResult["metrics"] {
+  if (Object.values(metrics).every(Number.isFinite)) return metrics;
+  return Object.fromEntries(Object.entries(metrics).filter(([, value]) => Number.isFinite(value)));
 }
 
 function recordAfter(
@@ -323,8 +354,7 @@ function recordAfter(
   return {
     name: before.name,
     condition: state,
-    // A result without its own goes on from these.
-    last: keptResult({ ...defined({ memory: last?.memory, report: last?.report }), ...result }, lateMs),
+    last: keptResult(result, lateMs, last),
     failing: !isFailing && hasProblem(state)
       ? before.failing ?? (last && { output: last.output, detail: last.detail })
       : null,
@@ -436,7 +466,10 @@ function rollupEntryOf(
   } as const;
   if (isCountedRun(result, before)) {
     return {
-      ...{ ...entry, condition, durationMs, failedStreak: after.condition.atLeast.unknown },
+      ...entry,
+      condition,
+      durationMs,
+      failedStreak: after.condition.atLeast.unknown,
       ...after.metricHour?.startMs === startOf(nowMs, HOUR_MS) && { metrics: after.metricHour.sums },
     };
   }

@@ -157,7 +157,14 @@ export class Engine {
     if (sender === null) return { ...WITHOUT_CHANNELS, newId, hostName, nowMs };
     const { notifies, silences, nameOf, textMaxOf, sequence } = sender;
     return {
-      ...{ notifies, silences, nameOf, textMaxOf, sequence, newId, hostName, nowMs },
+      notifies,
+      silences,
+      nameOf,
+      textMaxOf,
+      sequence,
+      newId,
+      hostName,
+      nowMs,
       running: this.#running,
       stateOf: (name): ConditionState => {
         const { condition, isShared = false } = repository.recordOf(name, nowMs);

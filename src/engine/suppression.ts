@@ -60,6 +60,7 @@ export function silencesOfKind(
   { name, tags }: Check,
   { silences, stateOf, nowMs }: Pick<SuppressionOptions, "silences" | "stateOf" | "nowMs">,
 ): readonly Silence[] {
+  if (silences.length === 0) return silences;
   const { problemBeganAtMs } = stateOf(name);
   return silencesOf({ name, tags, problemBeganAtMs }, silences, { kind, nowMs });
 }
@@ -71,6 +72,7 @@ export function holdingDependencies(
     readonly running: Pick<SuppressionOptions["running"], "has">;
   },
 ): readonly (readonly string[])[] {
+  if (check.dependsOn.length === 0) return [];
   const times = timesOf(options.stateOf(check.name), options);
   return check.dependsOn
     .map((dependency) => alternativesOf(dependency).filter((name) => options.running.has(name)))

@@ -188,7 +188,7 @@ function recordResponse(
   response: IncomingResponse,
   { clock, push }: { readonly clock: Clock; push(taped: TapedResponse): void },
 ): IncomingResponse {
-  const { status, headers, peer } = response;
+  const { status, peer } = response;
   const parts: Uint8Array[] = [];
   let bytes = 0;
   const read = async (): Promise<Uint8Array | null> => {
@@ -203,12 +203,19 @@ function recordResponse(
     while (bytes < UNREAD_BYTES_MAX && await read() !== null);
   };
   return {
-    ...response,
+    status,
+    ...peer !== undefined && { peer },
     read,
+    headers: () => response.headers(),
     header: (name) => response.header(name),
     close: async () => {
       if (bytes === 0) await endsWithin(clock, UNREAD_MS, readStart()).catch(() => {});
-      push({ status, headers: [...headers], body: joinBytes(parts), ...peer !== undefined && { peer } });
+      push({
+        status,
+        headers: [...response.headers()],
+        body: joinBytes(parts),
+        ...peer !== undefined && { peer },
+      });
       await response.close();
     },
   };
@@ -277,7 +284,7 @@ function playResponse({ status, headers, peer, body }: TapedResponse): IncomingR
   let isRead = false;
   return {
     status,
-    headers: all,
+    headers: () => all,
     header: (name) => all.get(name),
     ...peer !== undefined && { peer },
     read: () => {

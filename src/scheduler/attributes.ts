@@ -20,6 +20,7 @@ import type {
   Requests,
   TlsExpectations,
 } from "../domain/connections.ts";
+import type { Processes } from "../domain/processes.ts";
 import type { Files, Host } from "../domain/system.ts";
 import { hostAndPort } from "../domain/runtime_permissions.ts";
 import { type CheckRecord, isEdited } from "../domain/store.ts";
@@ -42,19 +43,60 @@ const FINGERPRINT_DIGITS = 16;
 /** How far a run came; `null`: that is not known, as after a timeout. */
 type Reached = "nothing" | "resolver" | "name" | "answer" | null;
 
-/** A server that a run used, or tried to. */
-interface Contact {
+interface ContactPlace {
   readonly target: ConnectionTarget;
   readonly tls: TlsExpectations | null;
-  /** The IP address, if the run found it out. */
-  address: string | null;
-  reached: Reached;
-  hasFailed: boolean;
+}
+
+/** A server that a run used, or tried to. */
+class Contact {
+  reached: Reached = null;
+  hasFailed = false;
   /** Whether the time was up, or the failure came, in this phase; `null`: no failure, or an unknown phase. */
-  failedAt: ConnectionPhase | "other" | null;
+  failedAt: ConnectionPhase | "other" | null = null;
   /** Whether the failure is one of this machine, which reveals nothing about the target. */
-  isOwn: boolean;
-  fingerprint: string | null;
+  isOwn = false;
+  fingerprint: string | null = null;
+  /** The IP address and port that responded, if the run found it out. */
+  peer: string | undefined;
+  readonly #to: OutgoingRequest | ContactPlace;
+  #place: ContactPlace | null = null;
+
+  constructor(to: OutgoingRequest | ContactPlace) {
+    this.#to = to;
+  }
+
+  get place(): ContactPlace {
+    return this.#place ??= "method" in this.#to ? placeOf(this.#to) : this.#to;
+  }
+
+  /** The IP address, if it is known. */
+  get address(): string | null {
+    const { address, host } = this.place.target;
+    return address?.address ?? canonicalAddress(bare(host)) ??
+      canonicalAddress(bare(this.peer?.replace(/:\d+$/, "") ?? ""));
+  }
+
+  /** All that its attributes depend on in a run without a failure. */
+  get key(): string {
+    const to = this.#to;
+    const [url, target]: readonly [string, Partial<ConnectionTarget>] = "method" in to
+      ? [to.target, to.connection ?? {}]
+      : ["", to.target];
+    const { host, port, socket, address } = target;
+    const place = `${url} ${host} ${port} ${socket} ${address?.address} ${this.peer}`;
+    return `${place} ${this.reached} ${this.fingerprint}`;
+  }
+}
+
+function placeOf({ target, tls, connection, refuses }: OutgoingRequest): ContactPlace {
+  const { hostname, port, protocol } = new URL(target);
+  const isSecure = protocol === "https:";
+  const authorities = tls?.authority === undefined ? [] : [tls.authority];
+  return {
+    target: { host: hostname, port: port === "" ? isSecure ? 443 : 80 : Number(port), ...connection },
+    tls: isSecure ? { serverName: hostname, authorities, ...refuses !== undefined && { refuses } } : null,
+  };
 }
 
 interface ObservedRun {
@@ -85,6 +127,8 @@ export class AttributeObserver {
   >();
   readonly #machine: string | null;
   readonly #location: string | null;
+  /** What those of a run without a failure were made of that contacted one server and used nothing else. */
+  readonly #madeOf = new WeakMap<RunAttributes, { readonly contact: string; readonly untilMs: number }>();
   #resolver: { readonly name: string; readonly untilMs: number } | null = null;
 
   /** Members compare their attributes: those that are local have the name of the machine, or of its location. */
@@ -94,78 +138,74 @@ export class AttributeObserver {
 
   /** Wraps the parts of the machine that a run uses; `own` is for what only the attributes need. */
   start(system: RunSystem, own: RunSystem): ObservedRun {
-    const contacts: Contact[] = [];
-    const questions: Question[] = [];
-    const devices: number[] = [];
-    let hasProcess = false;
-    let isProxied = false;
-    const note = (target: ConnectionTarget, tls: TlsExpectations | null): Contact => {
-      const address = target.address?.address ?? canonicalAddress(bare(target.host));
-      const contact: Contact = {
-        ...{ target, tls, address },
-        ...{ reached: null, hasFailed: false, failedAt: null, isOwn: false, fingerprint: null },
-      };
+    const noted = new NotedSystem(system);
+    return { system: noted, finish: (ended, signal) => this.#finish(noted, own, ended, signal) };
+  }
+
+  async #finish(
+    noted: NotedSystem,
+    own: RunSystem,
+    ended: EndedRun,
+    signal: AbortSignal,
+  ): Promise<RunAttributes | undefined> {
+    const contact = noted.onlyContact(ended);
+    if (contact === null) return await this.#attributesOf(noted, own, ended, signal);
+    const nowMs = own.clock.monotonicMs();
+    const { last } = ended;
+    const madeOf = last === undefined ? undefined : this.#madeOf.get(last);
+    if (madeOf !== undefined && madeOf.contact === contact.key && madeOf.untilMs > nowMs) return last;
+    const attributes = await this.#attributesOf(noted, own, ended, signal);
+    if (attributes !== undefined) {
+      this.#madeOf.set(attributes, { contact: contact.key, untilMs: nowMs + FRESH_MS });
+    }
+    return attributes;
+  }
+
+  async #attributesOf(
+    { contacts, questions, devices, hasProcess, isProxied }: NotedSystem,
+    own: RunSystem,
+    { condition, host, shared, unit, units, last }: EndedRun,
+    signal: AbortSignal,
+  ): Promise<RunAttributes | undefined> {
+    const isOk = condition === "ok";
+    const words = new Words();
+    // A failure of a proxy, or of this machine itself, is none of the unit, and neither is a wrong response.
+    const isAnswered = !isOk &&
+      contacts.some(({ reached, failedAt }) => reached === "answer" && failedAt !== "connecting");
+    if (!isProxied && !isAnswered && !contacts.some(({ isOwn }) => isOwn)) {
+      const found = (unit === null ? units : [unit]).map((one) => this.#here(one));
+      const known = new Set(isOk || unit !== null ? found : [...found, ...this.#lastOf(UNIT, last)]);
+      for (const one of known.size > UNITS_MAX ? [] : known) words.add(UNIT, one, !isOk);
+    }
+    if (hasProcess && host === null && contacts.length + questions.length === 0) return words.attributes;
+    using deadline = startDeadline(own.clock, LATER_TIMEOUT_MS, signal);
+    const reading: Reading = { system: own, isOk, signal: deadline.signal };
+    if (host !== null) {
+      const contact = new Contact({ target: { host, port: 0 }, tls: null });
+      contact.reached = isOk ? "answer" : null;
+      contact.hasFailed = !isOk;
       if (contacts.length < CONTACTS_MAX) contacts.push(contact);
-      return contact;
-    };
-    const observed: RunSystem = {
-      ...system,
-      connections: noteConnections(system.connections, note),
-      requests: noteRequests(system.requests, note, hasProxy(system) ? () => isProxied = true : null),
-      dns: noteQuestions(system.dns, (one) => questions.length < CONTACTS_MAX && questions.push(one)),
-      files: noteFiles(system.files, (device) => devices.push(device)),
-      host: noteHost(system, (device) => devices.push(device)),
-      processes: {
-        ...system.processes,
-        run: async (command, signal) => {
-          hasProcess = true;
-          return await system.processes.run(command, signal);
-        },
-      },
-    };
-    return {
-      system: observed,
-      finish: async ({ condition, host, shared, unit, units, last }, signal) => {
-        const isOk = condition === "ok";
-        const words = new Words();
-        // A failure of a proxy, or of this machine itself, is none of the unit, and neither is a wrong response.
-        const isAnswered = !isOk &&
-          contacts.some(({ reached, failedAt }) => reached === "answer" && failedAt !== "connecting");
-        if (!isProxied && !isAnswered && !contacts.some(({ isOwn }) => isOwn)) {
-          const found = (unit === null ? units : [unit]).map((one) => this.#here(one));
-          const known = new Set(isOk || unit !== null ? found : [...found, ...this.#lastOf(UNIT, last)]);
-          for (const one of known.size > UNITS_MAX ? [] : known) words.add(UNIT, one, !isOk);
-        }
-        if (hasProcess && host === null && contacts.length + questions.length === 0) return words.attributes;
-        using deadline = startDeadline(system.clock, LATER_TIMEOUT_MS, signal);
-        const reading: Reading = { system: own, isOk, signal: deadline.signal };
-        if (host !== null) {
-          const contact = note({ host, port: 0 }, null);
-          contact.reached = condition === "ok" ? "answer" : null;
-          contact.hasFailed = condition !== "ok";
-        }
-        if (shared !== null) words.add(shared.kind, this.#ofHost(shared.value, shared.host), !reading.isOk);
-        const isSuspect = suspects(contacts, reading.isOk);
-        for (const contact of contacts.filter(({ isOwn }) => !isOwn)) {
-          await this.#addContact(contact, isSuspect(contact), { ...reading, words });
-        }
-        for (const { server, name, reason } of questions) {
-          const resolver = server === null ? await this.#resolverOf(reading) : this.#ofHost(server, server);
-          const isSilent = reason !== null && NO_ANSWER.test(reason);
-          words.add("resolver", resolver, isSilent && !reading.isOk);
-          if (!isSilent) words.add("host", name, !reading.isOk);
-        }
-        // Other files are those of a request or a command.
-        if (contacts.length + questions.length === 0 && !hasProcess) {
-          const [device] = devices;
-          const fileSystems = device === undefined
-            ? this.#lastOf(FILE_SYSTEM, last)
-            : [this.#here(String(device))];
-          for (const one of fileSystems) words.add(FILE_SYSTEM, one, !reading.isOk);
-        }
-        return words.attributes;
-      },
-    };
+    }
+    if (shared !== null) words.add(shared.kind, this.#ofHost(shared.value, shared.host), !isOk);
+    const isSuspect = suspects(contacts, isOk);
+    for (const contact of contacts.filter(({ isOwn }) => !isOwn)) {
+      await this.#addContact(contact, isSuspect(contact), { ...reading, words });
+    }
+    for (const { server, name, reason } of questions) {
+      const resolver = server === null ? await this.#resolverOf(reading) : this.#ofHost(server, server);
+      const isSilent = reason !== null && NO_ANSWER.test(reason);
+      words.add("resolver", resolver, isSilent && !isOk);
+      if (!isSilent) words.add("host", name, !isOk);
+    }
+    // Other files are those of a request or a command.
+    if (contacts.length + questions.length === 0 && !hasProcess) {
+      const [device] = devices;
+      const fileSystems = device === undefined
+        ? this.#lastOf(FILE_SYSTEM, last)
+        : [this.#here(String(device))];
+      for (const one of fileSystems) words.add(FILE_SYSTEM, one, !isOk);
+    }
+    return words.attributes;
   }
 
   #here(value: string): string {
@@ -190,7 +230,7 @@ export class AttributeObserver {
     isSuspect: boolean,
     { words, ...reading }: Reading & { readonly words: Words },
   ): Promise<void> {
-    const { target, address } = contact;
+    const { place: { target }, address } = contact;
     const { host, port, socket } = target;
     if (socket !== undefined) return words.add("port", this.#here(socket), isSuspect);
     const name = bare(host).toLowerCase().replace(/\.$/, "");
@@ -252,7 +292,7 @@ export class AttributeObserver {
 
 /** Connects once more if it is not known whether the server responded, or which certificate was not accepted. */
 async function reachFurther(contact: Contact, { system: { connections }, signal }: Reading): Promise<void> {
-  const { target, tls, reached, failedAt } = contact;
+  const { place: { target, tls }, reached, failedAt } = contact;
   if (reached === null && (failedAt === "connecting" || target.port === 0)) return;
   const lacksCertificate = tls !== null && failedAt === "TLS" && contact.fingerprint === null;
   if (reached !== null && !lacksCertificate) return;
@@ -373,7 +413,85 @@ function noteFailure(
     : "name";
 }
 
-type Note = (target: ConnectionTarget, tls: TlsExpectations | null) => Contact;
+/** The parts of the machine that a run uses; each is wrapped when it is first used. Copies of it would wrap them all. */
+class NotedSystem implements RunSystem {
+  readonly contacts: Contact[] = [];
+  readonly questions: Question[] = [];
+  readonly devices: number[] = [];
+  hasProcess = false;
+  isProxied = false;
+  readonly clock: RunSystem["clock"];
+  readonly hostName: RunSystem["hostName"];
+  readonly platform: RunSystem["platform"];
+  readonly environment: RunSystem["environment"];
+  readonly randomId: RunSystem["randomId"];
+  readonly #system: RunSystem;
+  #connections: Connections | null = null;
+  #requests: Requests | null = null;
+  #dns: Dns | null = null;
+  #files: Files | null = null;
+  #host: Host | null = null;
+  #processes: Processes | null = null;
+
+  constructor(system: RunSystem) {
+    this.#system = system;
+    this.clock = system.clock;
+    this.hostName = system.hostName;
+    this.platform = system.platform;
+    this.environment = system.environment;
+    this.randomId = system.randomId;
+  }
+
+  get connections(): Connections {
+    return this.#connections ??= noteConnections(this.#system.connections, (to) => this.note(to));
+  }
+
+  get requests(): Requests {
+    return this.#requests ??= noteRequests(this.#system.requests, this, hasProxy(this.#system));
+  }
+
+  get dns(): Dns {
+    return this.#dns ??= noteQuestions(this.#system.dns, this.questions);
+  }
+
+  get files(): Files {
+    return this.#files ??= noteFiles(this.#system.files, this.devices);
+  }
+
+  get host(): Host {
+    return this.#host ??= noteHost(this.#system, this.devices);
+  }
+
+  get processes(): Processes {
+    const { processes } = this.#system;
+    return this.#processes ??= {
+      ...processes,
+      run: async (command, signal) => {
+        this.hasProcess = true;
+        return await processes.run(command, signal);
+      },
+    };
+  }
+
+  note(to: OutgoingRequest | ContactPlace): Contact {
+    const contact = new Contact(to);
+    if (this.contacts.length < CONTACTS_MAX) this.contacts.push(contact);
+    return contact;
+  }
+
+  /** Returns the server whose response is all that a run without a failure depended on; `null`: there is more, or less. */
+  onlyContact({ condition, host, shared, unit, units }: EndedRun): Contact | null {
+    const [contact] = this.contacts;
+    if (contact === undefined || contact.isOwn || this.contacts.length + this.questions.length > 1) {
+      return null;
+    }
+    const isPlain = host === null && shared === null && unit === null && units.length === 0 &&
+      !this.hasProcess && !this.isProxied;
+    return condition === "ok" && isPlain ? contact : null;
+  }
+}
+
+type Note = (place: ContactPlace) => Contact;
 
 function noteConnections(connections: Connections, note: Note): Connections {
   const noted = async <T>(
@@ -393,28 +511,32 @@ function noteConnections(connections: Connections, note: Note): Connections {
       return value;
     } catch (error) {
       if (options.signal.aborted) [contact.hasFailed, contact.failedAt] = [true, phase];
-      else noteFailure(contact, connections.explain(error, contact.target, phase));
+      else noteFailure(contact, connections.explain(error, contact.place.target, phase));
       throw error;
     }
   };
   return {
     ...connections,
     connect: (target, options) =>
-      noted(note(target, target.tls ?? null), options, (given) => connections.connect(target, given)),
+      noted(
+        note({ target, tls: target.tls ?? null }),
+        options,
+        (given) => connections.connect(target, given),
+      ),
     connectDatabase: (target, options) => {
       const contact = "socketPath" in target
-        ? note({ host: "", port: 0, socket: target.socketPath }, null)
-        : note(target, null);
+        ? note({ target: { host: "", port: 0, socket: target.socketPath }, tls: null })
+        : note({ target, tls: null });
       return noted(contact, options, (given) => connections.connectDatabase(target, given));
     },
     async readCertificate(target: HandshakeTarget, options) {
-      const contact = note(target, target.tls);
+      const contact = note({ target, tls: target.tls });
       const reading = await noted(contact, options, (given) => connections.readCertificate(target, given));
       contact.fingerprint = fingerprintOf(reading.facts);
       return reading;
     },
     readTime: (target, signal) =>
-      noted(note(target, null), { signal }, () => connections.readTime(target, signal)),
+      noted(note({ target, tls: null }), { signal }, () => connections.readTime(target, signal)),
   };
 }
 
@@ -422,20 +544,20 @@ function fingerprintOf(facts: CertificateFacts | null): string | null {
   return facts === null ? null : facts.fingerprint.slice(0, FINGERPRINT_DIGITS);
 }
 
-/** `onProxied`: called for a request by way of a proxy, which resolves the name, and connects; `null`: there is none. */
-function noteRequests(requests: Requests, note: Note, onProxied: (() => void) | null): Requests {
+/** A proxy resolves the name, and connects. */
+function noteRequests(requests: Requests, noted: NotedSystem, hasProxy: boolean): Requests {
   return {
     ...requests,
     async send(request, signal) {
-      if (onProxied !== null && request.connection === undefined) {
-        onProxied();
+      if (hasProxy && request.connection === undefined) {
+        noted.isProxied = true;
         return await requests.send(request, signal);
       }
-      const contact = noteRequest(request, note);
+      const contact = noted.note(request);
       try {
         const response = await requests.send(request, signal);
         contact.reached = "answer";
-        contact.address ??= canonicalAddress(bare(response.peer?.replace(/:\d+$/, "") ?? ""));
+        contact.peer = response.peer;
         return response;
       } catch (error) {
         if (signal.aborted) contact.hasFailed = true;
@@ -444,16 +566,6 @@ function noteRequests(requests: Requests, note: Note, onProxied: (() => void) | 
       }
     },
   };
-}
-
-function noteRequest({ target, tls, connection, refuses }: OutgoingRequest, note: Note): Contact {
-  const { hostname, port, protocol } = new URL(target);
-  const isSecure = protocol === "https:";
-  const authorities = tls?.authority === undefined ? [] : [tls.authority];
-  return note(
-    { host: hostname, port: port === "" ? isSecure ? 443 : 80 : Number(port), ...connection },
-    isSecure ? { serverName: hostname, authorities, ...refuses !== undefined && { refuses } } : null,
-  );
 }
 
 function hasProxy({ environment }: RunSystem): boolean {
@@ -467,7 +579,10 @@ type Question = Readonly<Record<"server" | "reason", string | null>> & { readonl
 /** The words of a name server that did not respond. */
 const NO_ANSWER = /^no (?:complete )?response|connection|network is unreachable|no route|timed out/;
 
-function noteQuestions(dns: Dns, add: (question: Question) => void): Dns {
+function noteQuestions(dns: Dns, questions: Question[]): Dns {
+  const add = (question: Question): void => {
+    if (questions.length < CONTACTS_MAX) questions.push(question);
+  };
   return {
     ...dns,
     async lookUp(question, signal) {
@@ -486,24 +601,24 @@ function noteQuestions(dns: Dns, add: (question: Question) => void): Dns {
   };
 }
 
-function noteFiles(files: Files, add: (device: number) => void): Files {
+function noteFiles(files: Files, devices: number[]): Files {
   return {
     ...files,
     async stat(path, options) {
       const facts = await files.stat(path, options);
-      if (facts.device !== undefined) add(facts.device);
+      if (facts.device !== undefined) devices.push(facts.device);
       return facts;
     },
   };
 }
 
-function noteHost({ host, files }: RunSystem, add: (device: number) => void): Host {
+function noteHost({ host, files }: RunSystem, devices: number[]): Host {
   return {
     ...host,
     async fileSystem(path) {
       const facts = await host.fileSystem(path);
       const { device } = await files.stat(path).catch(() => ({ device: undefined }));
-      if (device !== undefined) add(device);
+      if (device !== undefined) devices.push(device);
       return facts;
     },
   };

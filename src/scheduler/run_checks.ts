@@ -156,13 +156,15 @@ export async function runCheck(check: Check, options: RunOptions): Promise<Resul
   const { signal, redact, steps } = options;
   const depth = options.traceOf?.(check) ?? null;
   const traced = depth === null ? null : (await readTracing()).startTrace(options.system, depth);
-  const noted = options.attributes?.start(traced?.system ?? options.system, options.system) ?? null;
   const ownSecrets: string[] = [];
   const entry = await entryOf(check);
   const recording = steps?.isOn === true
-    ? (await readRecording()).recordSteps(noted?.system ?? traced?.system ?? options.system, steps)
+    ? (await readRecording()).recordSteps(traced?.system ?? options.system, steps)
     : null;
-  const system = recording?.system ?? noted?.system ?? traced?.system ?? options.system;
+  const plain = recording?.system ?? traced?.system ?? options.system;
+  // On the outside, since the others would wrap all parts of its system.
+  const noted = options.attributes?.start(plain, options.system) ?? null;
+  const system = noted?.system ?? plain;
   const startedAtMs = system.clock.wallMs();
   const startedMonotonicMs = system.clock.monotonicMs();
   const context: ObserveContext = {

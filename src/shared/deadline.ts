@@ -14,24 +14,30 @@ export function startDeadline(
   signal?: AbortSignal,
   lateReason?: Error,
 ): Deadline {
-  const end = createAbort();
-  let isTimeUp = false;
-  const cancel = clock.after(timeoutMs, () => {
-    isTimeUp = !end.signal.aborted;
-    end.abort(lateReason);
-  });
-  const stopListening = signal && onAbort(signal, () => end.abort(signal.reason));
-  if (signal?.aborted) end.abort(signal.reason);
-  return {
-    signal: end.signal,
-    get isTimeUp() {
-      return isTimeUp;
-    },
-    [Symbol.dispose]: () => {
-      cancel();
-      stopListening?.();
-    },
-  };
+  return new RunningDeadline(clock, timeoutMs, signal, lateReason);
+}
+
+class RunningDeadline implements Deadline {
+  readonly signal: AbortSignal;
+  isTimeUp = false;
+  readonly #cancel: () => void;
+  readonly #stopListening: (() => void) | undefined;
+
+  constructor(clock: Clock, timeoutMs: number, signal?: AbortSignal, lateReason?: Error) {
+    const end = createAbort();
+    this.signal = end.signal;
+    this.#cancel = clock.after(timeoutMs, () => {
+      this.isTimeUp = !end.signal.aborted;
+      end.abort(lateReason);
+    });
+    this.#stopListening = signal && onAbort(signal, () => end.abort(signal.reason));
+    if (signal?.aborted) end.abort(signal.reason);
+  }
+
+  [Symbol.dispose](): void {
+    this.#cancel();
+    this.#stopListening?.();
+  }
 }
 
 /** Waits; with a delay of 0, other work gets its turn. */
@@ -118,8 +124,10 @@ export async function withStallSafeTimeout<T>(
   }
 }
 
-/** The listeners of a signal through {@linkcode onAbort}. */
-const LISTENERS = new WeakMap<AbortSignal, Set<() => void>>();
+/** The listeners of a signal through {@linkcode onAbort}. A weak map of so many signals slows each collection. */
+const LISTENERS = Symbol("listeners");
+
+type ListenedSignal = AbortSignal & { [LISTENERS]?: Set<() => void> };
 
 /**
  * Calls back when a signal aborts; the returned function stops that. The callback must be a separate function for
@@ -128,8 +136,8 @@ const LISTENERS = new WeakMap<AbortSignal, Set<() => void>>();
  * The cost is constant for any number of listeners, and hundreds of checks share one signal. With the runtime's own
  * `addEventListener` it is linear, since a signal searches its listeners every time one is added or removed.
  */
-export function onAbort(signal: AbortSignal, callback: () => void): () => void {
-  const listeners = LISTENERS.get(signal) ?? listenTo(signal);
+export function onAbort(signal: ListenedSignal, callback: () => void): () => void {
+  const listeners = signal[LISTENERS] ?? listenTo(signal);
   listeners.add(callback);
   return () => void listeners.delete(callback);
 }
@@ -141,7 +149,7 @@ export function onAbort(signal: AbortSignal, callback: () => void): () => void {
 export function createAbort(): Pick<AbortController, "signal" | "abort"> {
   const controller = new AbortController();
   const listeners = new Set<() => void>();
-  LISTENERS.set(controller.signal, listeners);
+  (controller.signal as ListenedSignal)[LISTENERS] = listeners;
   return {
     signal: controller.signal,
     abort: (reason) => {
@@ -152,9 +160,9 @@ export function createAbort(): Pick<AbortController, "signal" | "abort"> {
   };
 }
 
-function listenTo(signal: AbortSignal): Set<() => void> {
+function listenTo(signal: ListenedSignal): Set<() => void> {
   const listeners = new Set<() => void>();
-  LISTENERS.set(signal, listeners);
+  signal[LISTENERS] = listeners;
   signal.addEventListener("abort", () => {
     for (const callback of listeners) callback();
   }, { once: true });

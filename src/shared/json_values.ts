@@ -18,8 +18,12 @@ export function roundedMsOrNull(durationMs: number | null | undefined): number |
 
 /** Returns an object without the keys that have no value. */
 export function defined<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const found = Object.entries(values).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(found) as { [K in keyof T]?: Exclude<T[K], undefined> };
+  const found: { [K in keyof T]?: Exclude<T[K], undefined> } = {};
+  for (const key of Object.keys(values) as (keyof T)[]) {
+    const value = values[key];
+    if (value !== undefined) found[key] = value as Exclude<T[keyof T], undefined>;
+  }
+  return found;
 }
 
 /** Parses JSON; broken JSON counts as missing. */

@@ -20,15 +20,23 @@ type Measured = Pick<CheckResult, "metrics" | "performanceData">;
 
 /** Returns the values of a result by name: metrics, and performance data with its unit, such as `load1` or `/ (MB)`. */
 export function valuesOf({ metrics, performanceData }: Measured): ReadonlyMap<string, number> {
+  return finiteValues(Object.entries(metrics), performanceData);
+}
+
+function finiteValues(
+  metrics: readonly (readonly [string, number])[],
+  performanceData: string,
+): ReadonlyMap<string, number> {
   const data = parsePerformanceData(performanceData).filter(({ unit }) => unit !== "c")
     .map(({ label, value, unit }) => [unit === "" ? label : `${label} (${unit})`, Number(value)] as const);
-  return new Map([...Object.entries(metrics), ...data].filter(([, value]) => Number.isFinite(value)));
+  return new Map([...metrics, ...data].filter(([, value]) => Number.isFinite(value)));
 }
 
 /** Returns those of them that are kept by hour. */
 function measuredValues({ metrics, performanceData }: Measured): readonly (readonly [string, number])[] {
   const own = Object.entries(metrics).filter(([name]) => !THRESHOLD.test(name) && !UNMEASURED.test(name));
-  return [...valuesOf({ metrics: Object.fromEntries(own), performanceData })].slice(0, MEASURED_MAX);
+  if (own.length === 0 && performanceData === "") return [];
+  return [...finiteValues(own, performanceData)].slice(0, MEASURED_MAX);
 }
 
 /**

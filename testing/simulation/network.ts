@@ -212,7 +212,7 @@ function toResponse({ status, headers: named = {}, body = "" }: Answer): Incomin
   let rest: Uint8Array | null = body === "" ? null : new TextEncoder().encode(body);
   return {
     status,
-    headers,
+    headers: () => headers,
     header: (name) => headers.get(name),
     read: () => {
       const bytes = rest;

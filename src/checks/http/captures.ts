@@ -1,4 +1,5 @@
 import { parseJson } from "../../shared/json_values.ts";
+import type { IncomingResponse } from "../../domain/connections.ts";
 import type { HttpCapture, HttpMessage } from "../../domain/generated/config.ts";
 import { describeReach, replaceCaptured, searchCapture } from "../body_pattern.ts";
 import { bodyRuleOf, escapeHeader, escapeUrl } from "../../shared/template.ts";
@@ -13,7 +14,7 @@ export function capturesBody(captures: Readonly<Record<string, HttpCapture>>): b
 }
 
 interface CapturedResponse {
-  readonly headers: Headers;
+  readonly response: Pick<IncomingResponse, "header">;
   readonly start: string;
   readonly isWhole: boolean;
 }
@@ -21,12 +22,12 @@ interface CapturedResponse {
 /** Captures values of a response; a failed capture is a failure of the check, which quotes no value. */
 export async function captureValues(
   captures: Readonly<Record<string, HttpCapture>>,
-  response: CapturedResponse,
+  from: CapturedResponse,
 ): Promise<{ readonly captured: Readonly<Record<string, string>>; readonly violations: readonly string[] }> {
   const captured: Record<string, string> = {};
   const violations: string[] = [];
   for (const [name, capture] of Object.entries(captures)) {
-    const found = await find(capture, response);
+    const found = await find(capture, from);
     if ("value" in found && found.value !== "" && found.value.length <= CAPTURED_LENGTH_MAX) {
       captured[name] = found.value;
       continue;
@@ -41,19 +42,19 @@ export async function captureValues(
   return { captured, violations };
 }
 
-async function find(capture: HttpCapture, response: CapturedResponse) {
-  const source = await findSource(capture, response);
+async function find(capture: HttpCapture, from: CapturedResponse) {
+  const source = await findSource(capture, from);
   if (capture.pattern === undefined || "reason" in source) return source;
-  const isWhole = response.isWhole || capture.header !== undefined;
+  const isWhole = from.isWhole || capture.header !== undefined;
   const search = await searchCapture(source.value, { pattern: capture.pattern, isWhole });
   return search.captured === null
     ? { reason: `no match of ${quote(capture.pattern)}${describeReach(search)}` }
     : { value: search.captured };
 }
 
-async function findSource({ header, json }: HttpCapture, { headers, start, isWhole }: CapturedResponse) {
+async function findSource({ header, json }: HttpCapture, { response, start, isWhole }: CapturedResponse) {
   if (header !== undefined) {
-    const value = readHeader(headers, header);
+    const value = readHeader(response, header);
     return value === null ? { reason: `header ${quote(header)} is missing` } : { value: value.trim() };
   }
   if (json === undefined) return { value: start };
@@ -97,8 +98,8 @@ export function fillRequest(request: HttpMessage, captured: ReadonlyMap<string, 
 }
 
 /** Returns a response header as text: `null` if it is missing, values of a repeated one joined with `, `. */
-export function readHeader(headers: Headers, name: string): string | null {
-  const value = headers.get(name);
+export function readHeader(response: Pick<IncomingResponse, "header">, name: string): string | null {
+  const value = response.header(name);
   return value === null ? null : decodeHeader(value);
 }
 

@@ -84,7 +84,8 @@ export async function examine(exchange: Exchange): Promise<Findings> {
 
 async function ask(exchange: Exchange, tls: TlsMaterial | undefined): Promise<Findings> {
   const { step: { request, response: expected }, system, signal, address } = exchange;
-  const connection = defined({ host: request.connectTo, socket: request.socket, address });
+  const { connectTo: host, socket } = request;
+  const connectsElsewhere = host !== undefined || socket !== undefined || address !== undefined;
   const follows = request.redirects ?? (expectsRedirection(expected.statusCode) ? "refuse" : "follow");
   const answer = await askFollowing(
     {
@@ -92,7 +93,7 @@ async function ask(exchange: Exchange, tls: TlsMaterial | undefined): Promise<Fi
       method: request.method,
       headers: headersOf(request),
       ...defined({ body: request.body, tls, refuses: refusalBy(request.tls ?? {}) }),
-      ...Object.keys(connection).length > 0 && { connection },
+      ...connectsElsewhere && { connection: defined({ host, socket, address }) },
     },
     { requests: system.requests, signal, followRedirects: follows === "follow" },
   );
@@ -132,21 +133,23 @@ export function timeoutText({ timeoutMs }: Pick<Exchange, "timeoutMs">): string 
 
 async function evaluate(response: IncomingResponse, exchange: Exchange, asked: Asked): Promise<Findings> {
   const { step, system: { clock, requests }, signal, startedMs } = exchange;
-  const { request, response: expected, capture = {} } = step;
+  const { request, response: expected, capture } = step;
   const metrics: Record<string, number> = {
     status: response.status,
     head_ms: roundedMs(clock.monotonicMs() - startedMs),
   };
-  const violations = [
-    ...request.redirects === "refuse"
-      ? refusedRedirect(response, { asked, expected: expected.statusCode })
-      : statusViolations(response, expected.statusCode),
-    ...await headerViolations(response, expected.headers),
-  ];
-  const isBodyCaptured = capturesBody(capture);
+  const violations = request.redirects === "refuse"
+    ? refusedRedirect(response, { asked, expected: expected.statusCode })
+    : statusViolations(response, expected.statusCode);
+  for (const [name, wish] of Object.entries(expected.headers)) {
+    const violation = await headerViolation(response, name, wish);
+    if (violation !== null) violations.push(violation);
+  }
+  const isBodyCaptured = capture !== undefined && capturesBody(capture);
   const found = { ...NOTHING, asked, metrics, violations };
   const captureFrom = async (start: string, isWhole: boolean): Promise<Findings["captured"]> => {
-    const values = await captureValues(capture, { headers: response.headers, start, isWhole });
+    if (capture === undefined) return NOTHING.captured;
+    const values = await captureValues(capture, { response, start, isWhole });
     violations.push(...values.violations);
     return values.captured;
   };
@@ -179,7 +182,7 @@ async function evaluate(response: IncomingResponse, exchange: Exchange, asked: A
 function refusedRedirect(
   response: IncomingResponse,
   { asked, expected }: { readonly asked: Asked; readonly expected: HttpExpectation["statusCode"] },
-): readonly string[] {
+): string[] {
   const location = locationOf(response);
   const isAnswer = expectsRedirection(expected) && isExpectedStatus(response.status, expected);
   if (location === null || isAnswer) return statusViolations(response, expected);
@@ -208,18 +211,18 @@ export function conditionOf({ violations, warnings, obstacle }: Findings, asWarn
   return obstacle === null ? "ok" : "unknown";
 }
 
-async function headerViolations(response: IncomingResponse, expectedHeaders: HttpExpectation["headers"]) {
-  const violations: string[] = [];
-  for (const [name, wish] of Object.entries(expectedHeaders)) {
-    const actual = readHeader(response.headers, name)?.trim();
-    const expected = typeof wish === "string"
-      ? { fits: actual === wish.trim(), text: quote(wish.trim()) }
-      : { fits: await matches(actual, wish.matches), text: `a match of ${quote(wish.matches)}` };
-    if (expected.fits) continue;
-    const state = actual === undefined ? "missing" : quote(actual);
-    violations.push(`header "${name}" is ${state}, expected ${expected.text}`);
-  }
-  return violations;
+async function headerViolation(
+  response: IncomingResponse,
+  name: string,
+  wish: HttpExpectation["headers"][string],
+): Promise<string | null> {
+  const actual = readHeader(response, name)?.trim();
+  const expected = typeof wish === "string"
+    ? { fits: actual === wish.trim(), text: quote(wish.trim()) }
+    : { fits: await matches(actual, wish.matches), text: `a match of ${quote(wish.matches)}` };
+  if (expected.fits) return null;
+  const state = actual === undefined ? "missing" : quote(actual);
+  return `header "${name}" is ${state}, expected ${expected.text}`;
 }
 
 async function matches(value: string | undefined, pattern: string): Promise<boolean> {
@@ -250,7 +253,7 @@ function shownPart(durationMs: number): number {
  * does not expose that of a request. `authorities`: CA certificates (PEM) that are trusted in addition to the usual ones.
  */
 async function findCertificate(
-  { step: { request, response }, timeoutMs, system: { connections, clock }, signal }: Exchange,
+  { step: { request, response }, timeoutMs, system, signal }: Exchange,
   authorities: readonly string[],
 ): Promise<Findings> {
   const expected = response.certificate;
@@ -258,6 +261,7 @@ async function findCertificate(
   const { protocol, hostname: host, port: given } = new URL(request.target);
   if (protocol !== "https:") return violation(`${NO_TLS}, so it has no certificate`);
   const port = given === "" ? 443 : Number(given);
+  const { connections, clock } = system;
   const verdict = await readVerdict(
     { host, port, tls: { serverName: host, authorities } },
     { connections, clock, expected: { ...expected, ...request.tls }, timeoutMs, signal },

@@ -52,24 +52,22 @@ export async function evaluateBody(
   });
   onRead();
   const { start, isWhole } = findings;
-  const searches: TextSearch[] = [...partSearches(expected, findings)];
-  for (const [pattern, isExpected] of [[bodyPattern, true], [notBodyPattern, false]] as const) {
-    if (pattern === undefined) continue;
+  const searches = partSearches(expected, findings);
+  const searchFor = async (pattern: string, isExpected: boolean): Promise<TextSearch> => {
     await pause();
     const { found, searchedLength } = await searchPattern(start, { pattern, isWhole });
-    searches.push({
-      text: pattern,
-      isExpected,
-      isFound: found,
-      limit: searchedLength === null ? null : `${searchedLength} characters`,
-      violation: isExpected
-        ? `body does not match ${quote(pattern)}`
-        : `body matches ${quote(pattern)}, expected no match`,
-    });
+    const limit = searchedLength === null ? null : `${searchedLength} characters`;
+    return { text: pattern, isPattern: true, isExpected, isFound: found, limit };
+  };
+  if (bodyPattern !== undefined) searches.push(await searchFor(bodyPattern, true));
+  if (notBodyPattern !== undefined) searches.push(await searchFor(notBodyPattern, false));
+  const obstacles: string[] = [];
+  const violations: string[] = [];
+  for (const search of searches) {
+    const obstacle = obstacleIn(search, findings);
+    if (obstacle !== null) obstacles.push(obstacle);
+    else if (search.isFound !== search.isExpected) violations.push(violationOf(search));
   }
-  const obstacles = searches.flatMap((search) => obstacleIn(search, findings) ?? []);
-  const violations = searches.filter(({ isFound, isExpected }) => isFound !== isExpected)
-    .filter((search) => obstacleIn(search, findings) === null).map(({ violation }) => violation);
   if (json !== undefined) {
     await pause();
     const evaluated = await evaluateJson(start, { expected: json, isWhole, nowMs, pause });
@@ -84,24 +82,39 @@ const SHORT_BYTES_MAX = 1024 * 1024;
 
 interface TextSearch {
   readonly text: string;
+  readonly isPattern: boolean;
   readonly isExpected: boolean;
   readonly isFound: boolean;
   /** How much of the body was searched; `null`: all of it. */
   readonly limit: string | null;
-  /** What to print if it is found and not expected, or the other way round. */
-  readonly violation: string;
 }
 
-function* partSearches({ bodyPart, notBodyPart }: HttpExpectation, { found, cut }: BodyFindings) {
+function partSearches(
+  { bodyPart, notBodyPart }: HttpExpectation,
+  { found, cut }: BodyFindings,
+): TextSearch[] {
   const limit = cut ? `${BODY_BYTES_MAX / 1024 ** 2} MiB` : null;
+  const searches: TextSearch[] = [];
   if (bodyPart !== undefined) {
-    const violation = `body does not contain ${quote(bodyPart)}`;
-    yield { text: bodyPart, isExpected: true, isFound: found[0] === true, limit, violation };
+    searches.push({ text: bodyPart, isPattern: false, isExpected: true, isFound: found[0] === true, limit });
   }
   if (notBodyPart !== undefined) {
-    const violation = `body contains ${quote(notBodyPart)}, expected not to`;
-    yield { text: notBodyPart, isExpected: false, isFound: found.at(-1) === true, limit, violation };
+    const isFound = found.at(-1) === true;
+    searches.push({ text: notBodyPart, isPattern: false, isExpected: false, isFound, limit });
   }
+  return searches;
+}
+
+/** What to print if a text is found and not expected, or the other way round. */
+function violationOf({ text, isPattern, isExpected }: TextSearch): string {
+  if (isPattern) {
+    return isExpected
+      ? `body does not match ${quote(text)}`
+      : `body matches ${quote(text)}, expected no match`;
+  }
+  return isExpected
+    ? `body does not contain ${quote(text)}`
+    : `body contains ${quote(text)}, expected not to`;
 }
 
 /** Returns why a text that was not found may be in the body all the same; `null`: it is not. */

@@ -78,7 +78,7 @@ function searchFor(parts: readonly string[]) {
     take(more: string): void {
       if (parts.length === 0) return;
       text += more;
-      for (const [index, part] of parts.entries()) found[index] ||= text.includes(part);
+      parts.forEach((part, index) => found[index] ||= text.includes(part));
       text = tailLength === 0 ? "" : text.slice(-tailLength);
     },
   };

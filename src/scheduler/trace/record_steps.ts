@@ -196,9 +196,7 @@ function recordRequests(requests: Requests, recorder: Recorder, propagates: bool
         return {
           status: response.status,
           ...response.peer !== undefined && { peer: response.peer },
-          get headers() {
-            return response.headers;
-          },
+          headers: () => response.headers(),
           header: (name) => response.header(name),
           read: () => response.read(),
           async close() {

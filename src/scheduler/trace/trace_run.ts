@@ -263,7 +263,7 @@ function traceResponse(
   const { peer } = response;
   tracer.add(`response ${response.status}${peer === undefined ? "" : ` from ${peer}`}`);
   // The iterator of `Headers` starts over at each step, so a long head would block the event loop.
-  response.headers.forEach((value, name) => tracer.addBlock("<", headerLine(name, value)));
+  response.headers().forEach((value, name) => tracer.addBlock("<", headerLine(name, value)));
   let bytes = 0;
   let start = "";
   let isWhole = false;
@@ -290,8 +290,8 @@ function traceResponse(
   };
   return {
     status: response.status,
-    headers: response.headers,
-    header: response.header,
+    headers: () => response.headers(),
+    header: (name) => response.header(name),
     read,
     async close() {
       if (!isRead && (depth === "full" || response.status >= 400)) await readStart();

@@ -15,7 +15,7 @@ const REMOVE_ABORT_STEPS = Object.getOwnPropertySymbols(AbortSignal.prototype)
   .find(({ description }) => description === "[[remove]]");
 
 /** Connects to the first address of a name. Rejects with the signal's reason, and then leaves nothing open. */
-export async function connectDirectly(
+export function connectDirectly(
   { host, port }: ConnectionTarget,
   signal: AbortSignal,
 ): Promise<Deno.TcpConn> {
@@ -24,19 +24,20 @@ export async function connectDirectly(
   Object.defineProperty(end.signal, "throwIfAborted", NOTHING_DONE);
   // It closes the resource, even after the attempt has failed.
   if (REMOVE_ABORT_STEPS !== undefined) Object.defineProperty(end.signal, REMOVE_ABORT_STEPS, NOTHING_DONE);
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  aborted.catch(() => {});
-  const stopListening = onAbort(signal, () => {
-    end.abort();
-    reject(signal.reason);
+  return new Promise((resolve, reject) => {
+    const stopListening = onAbort(signal, () => {
+      end.abort();
+      reject(signal.reason);
+    });
+    Deno.connect({ hostname: host, port, signal: end.signal }).then((connection) => {
+      stopListening();
+      // The attempt goes on while the name is being resolved.
+      if (signal.aborted) closeQuietly(connection);
+      resolve(connection);
+    }, (error) => {
+      stopListening();
+      end.abort();
+      reject(error);
+    });
   });
-  const attempt = Deno.connect({ hostname: host, port, signal: end.signal });
-  // The attempt goes on while the name is being resolved.
-  attempt.then((connection) => signal.aborted && closeQuietly(connection), () => {});
-  try {
-    return await Promise.race([attempt, aborted]);
-  } finally {
-    stopListening();
-    attempt.catch(() => end.abort());
-  }
 }

@@ -42,8 +42,9 @@ export async function readHead(bytes: ByteReader): Promise<ResponseHead> {
   for (let count = 0; count <= INFORMATIONAL_MAX; count++) {
     let first: string | null = "";
     while (first === "" || first === null) {
+      if ((first = takeLine()) !== null) continue;
       refuseOther(bytes.peek(BEGINNING.length));
-      if ((first = takeLine()) === null) await more();
+      await more();
     }
     const [, minorVersion, digits] = STATUS_LINE.exec(first) ?? [];
     if (digits === undefined) {
@@ -96,7 +97,8 @@ const VALUE = /^[\t \x21-\x7e\x80-\xff]*$/;
  */
 function parseField(line: string): Field | null {
   const colon = line.indexOf(":");
-  const [name, value] = [line.slice(0, Math.max(0, colon)), line.slice(colon + 1)];
+  const name = line.slice(0, Math.max(0, colon));
+  const value = line.slice(colon + 1);
   return NAME.test(name) && VALUE.test(value) ? [name.toLowerCase(), withoutBlanks(value)] : null;
 }
 
@@ -112,8 +114,11 @@ function withoutBlanks(value: string): string {
 
 /** The value of a header, those of a repeated one joined; `null`: it is not there. */
 export function headerOf({ fields }: Pick<ResponseHead, "fields">, name: string): string | null {
-  const values = fields.filter(([other]) => other === name);
-  return values.length === 0 ? null : values.map(([, value]) => value).join(", ");
+  let joined: string | null = null;
+  for (const field of fields) {
+    if (field[0] === name) joined = joined === null ? field[1] : `${joined}, ${field[1]}`;
+  }
+  return joined;
 }
 
 export interface RequestHead extends Pick<ResponseHead, "fields" | "minorVersion"> {
@@ -362,17 +367,18 @@ export class ByteReader {
 
   /** Consumes the next line without its line feed, each byte as one character; `null`: its end has not arrived. */
   line(): string | null {
-    const end = this.#buffer.subarray(0, this.#end).indexOf(LINE_FEED, this.#searched);
-    this.#searched = end < 0 ? this.#end : end + 1;
-    if (end < 0) return null;
-    const line = textOf(this.#buffer.subarray(this.#start, end));
+    let end = this.#searched;
+    while (end < this.#end && this.#buffer[end] !== LINE_FEED) end++;
+    this.#searched = Math.min(this.#end, end + 1);
+    if (end === this.#end) return null;
+    const line = textOf(this.#buffer, this.#start, end);
     this.#start = end + 1;
     return line;
   }
 
   /** The next bytes, at most so many, without taking them. */
   peek(countMax: number): string {
-    return textOf(this.#buffer.subarray(this.#start, Math.min(this.#end, this.#start + countMax)));
+    return textOf(this.#buffer, this.#start, Math.min(this.#end, this.#start + countMax));
   }
 
   /** Consumes received bytes, at most so many. They are valid until the next `fill`, or `close`. */
@@ -406,11 +412,12 @@ const LINE_FEED = 0x0a;
 /** A call accepts only so many arguments. */
 const PIECE_BYTES = 8_192;
 
-function textOf(bytes: Uint8Array): string {
+function textOf(bytes: Uint8Array, fromByte: number, toByte: number): string {
   let text = "";
-  for (let start = 0; start < bytes.length; start += PIECE_BYTES) {
+  for (let start = fromByte; start < toByte; start += PIECE_BYTES) {
+    const piece = bytes.subarray(start, Math.min(toByte, start + PIECE_BYTES));
     // Spreading would go through an iterator, at twenty times the memory.
-    text += Reflect.apply(String.fromCharCode, null, bytes.subarray(start, start + PIECE_BYTES));
+    text += Reflect.apply(String.fromCharCode, null, piece);
   }
   return text;
 }

@@ -58,7 +58,7 @@ export function createRequests({ clock, environment = () => undefined }: Request
   return {
     async send(request: OutgoingRequest, signal: AbortSignal): Promise<IncomingResponse> {
       signal.throwIfAborted();
-      const isPlain = /^http:/i.test(request.target);
+      const isPlain = PLAIN.test(request.target);
       if (!isPlain && request.connection !== undefined) {
         throw new TypeError("Only http: can connect elsewhere");
       }
@@ -76,6 +76,8 @@ export function createRequests({ clock, environment = () => undefined }: Request
     },
   };
 }
+
+const PLAIN = /^http:/i;
 
 /** They may name a proxy for requests in clear text. */
 const PLAIN_PROXY_VARIABLES: readonly string[] = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
@@ -150,7 +152,7 @@ function incomingResponse(response: Response, end: () => void): IncomingResponse
   let isClosed = false;
   return {
     status: response.status,
-    headers: response.headers,
+    headers: () => response.headers,
     header: (name) => response.headers.get(name),
     async read() {
       if (response.body === null || isClosed) return null;
@@ -291,16 +293,14 @@ function responseOf(
   { close, peer }: { close(): void; readonly peer: string | undefined },
 ): IncomingResponse {
   const coding = headerOf(head, "content-encoding");
-  const dropped = read !== null && isCompressed(coding) ? BEFORE_DECOMPRESSION : [];
-  let headers: Headers | null = null;
+  const dropped = read !== null && isCompressed(coding) ? BEFORE_DECOMPRESSION : NONE;
   return {
     status: head.status,
     ...peer !== undefined && { peer },
-    get headers() {
-      return headers ??= new Headers(
+    headers: () =>
+      new Headers(
         head.fields.filter(([name]) => !dropped.includes(name)).map(([name, value]) => [name, value]),
-      );
-    },
+      ),
     header: (name) => dropped.includes(name.toLowerCase()) ? null : headerOf(head, name.toLowerCase()),
     read: read === null ? () => Promise.resolve(null) : decoded(read, coding),
     close: () => Promise.resolve(close()),
@@ -309,28 +309,35 @@ function responseOf(
 
 /** They describe a body before it is decompressed; the runtime's own client drops them, too. */
 const BEFORE_DECOMPRESSION: readonly string[] = ["content-encoding", "content-length"];
+const NONE: readonly string[] = [];
 
 const ENCODER = new TextEncoder();
 
 function requestBytes({ method, headers, body }: OutgoingRequest, url: URL): Uint8Array {
-  const content = ENCODER.encode(body);
-  const fields = new Map([["host", url.host]]);
-  if (url.username + url.password !== "") fields.set("authorization", basicCredentials(url));
+  const content = body === undefined ? null : ENCODER.encode(body);
+  const fields = new Map<string, string>();
+  fields.set("host", url.host);
+  if (url.username !== "" || url.password !== "") fields.set("authorization", basicCredentials(url));
   fields.set("accept", "*/*").set("accept-language", "*");
   // Of Brotli little may become very much.
   fields.set("accept-encoding", "gzip");
-  if (body !== undefined) fields.set("content-type", "text/plain;charset=UTF-8");
+  if (content !== null) fields.set("content-type", "text/plain;charset=UTF-8");
   for (const [name, value] of Object.entries(headers)) fields.set(name.toLowerCase(), value);
-  if (body !== undefined || method === "POST" || method === "PUT") {
-    fields.set("content-length", String(content.length));
+  if (content !== null || method === "POST" || method === "PUT") {
+    fields.set("content-length", String(content?.length ?? 0));
   }
   let text = `${method} ${url.pathname}${url.search} HTTP/1.1\r\n`;
-  for (const [name, value] of fields) {
-    if (/[\r\n\0]/.test(`${name}${value}`)) throw new TypeError(`Invalid header: ${JSON.stringify(name)}`);
+  fields.forEach((value, name) => {
+    if (BREAKING.test(name) || BREAKING.test(value)) {
+      throw new TypeError(`Invalid header: ${JSON.stringify(name)}`);
+    }
     text += `${name}: ${value}\r\n`;
-  }
-  return joinBytes([ENCODER.encode(`${text}\r\n`), content]);
+  });
+  const head = ENCODER.encode(`${text}\r\n`);
+  return content === null ? head : joinBytes([head, content]);
 }
+
+const BREAKING = /[\r\n\0]/;
 
 function basicCredentials({ username, password }: URL): string {
   const bytes = ENCODER.encode(`${decodeComponent(username)}:${decodeComponent(password)}`);

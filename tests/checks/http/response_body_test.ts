@@ -3,6 +3,7 @@ import { BODY_BYTES_MAX, readBody, START_LENGTH_MAX } from "../../../src/checks/
 import { bodyOfStream } from "../../support/bodies.ts";
 import { fieldsOf, type Rows, testRows, testTable } from "../../support/rows.ts";
 import { readHeader } from "../../../src/checks/http/captures.ts";
+import type { IncomingResponse } from "../../../src/domain/connections.ts";
 import { httpRequestKind } from "../../../src/checks/http_request.ts";
 import type { HttpExpectationCertificate } from "../../../src/domain/generated/config.ts";
 import { createAuthority, createCertificate } from "../../support/certificates.ts";
@@ -193,21 +194,20 @@ Deno.test("readHeader() decodes UTF-8, and other bytes as Latin-1", async (t) =>
     "UTF-8 that is cut short": ["gr\u00c3", "gr\u00c3"],
   };
   await testRows(t, rows, ([bytes, expected]) => {
-    assert.equal(readHeader(new Headers({ "x-a": bytes }), "X-A"), expected);
+    assert.equal(readHeader(responseWith([["x-a", bytes]]), "X-A"), expected);
   });
 });
 
 Deno.test("readHeader() distinguishes a missing header from an empty one", () => {
-  const headers = new Headers({ "x-a": "" });
-  assert.equal(readHeader(headers, "x-a"), "");
-  assert.equal(readHeader(headers, "x-b"), null);
+  const response = responseWith([["x-a", ""]]);
+  assert.equal(readHeader(response, "x-a"), "");
+  assert.equal(readHeader(response, "x-b"), null);
 });
 
-Deno.test("readHeader() joins a repeated header", () => {
-  const headers = new Headers([["x-a", "1"], ["x-a", "2"], ["set-cookie", "a"], ["set-cookie", "b"]]);
-  assert.equal(readHeader(headers, "x-a"), "1, 2");
-  assert.equal(readHeader(headers, "set-cookie"), "a, b");
-});
+function responseWith(fields: [name: string, value: string][]): Pick<IncomingResponse, "header"> {
+  const headers = new Headers(fields);
+  return { header: (name) => headers.get(name) };
+}
 
 const CERTIFICATE: HttpExpectationCertificate = {
   warningBeforeExpiryMs: 14 * DAY_MS,

@@ -192,7 +192,7 @@ function responseOf(status: number, headers: Headers, body: string): IncomingRes
   const chunks = [new TextEncoder().encode(body)];
   return {
     status,
-    headers,
+    headers: () => headers,
     header: (name) => headers.get(name),
     read: () => Promise.resolve(chunks.shift() ?? null),
     close: () => Promise.resolve(),

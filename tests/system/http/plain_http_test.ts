@@ -34,9 +34,9 @@ async function receive(answer: string | Uint8Array, onPort: (port: number) => vo
   try {
     response = await requests.send({ target, method: "GET", headers: {} }, NEVER);
     for (const name of ["A", "content-encoding", "Content-Length", "none"]) {
-      assert.equal(response.header(name), response.headers.get(name), name);
+      assert.equal(response.header(name), response.headers().get(name), name);
     }
-    const headers = [...response.headers].map(([name, value]) => `${name}=${value}`).join(" ");
+    const headers = [...response.headers()].map(([name, value]) => `${name}=${value}`).join(" ");
     return `${response.status} [${headers}] ${await readText(response)}`;
   } catch (error) {
     const { phase, reason } = requests.explain(error, target);

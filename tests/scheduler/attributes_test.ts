@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import type { RunAttributes } from "../../src/domain/check.ts";
+import type { Condition } from "../../src/domain/condition.ts";
+import type { OutgoingRequest } from "../../src/domain/connections.ts";
+import { AttributeObserver } from "../../src/scheduler/attributes.ts";
+import { explainRequestError } from "../../src/system/network_failure.ts";
+import { createFakeClock } from "../../testing/fake_clock.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
+
+interface ObservedRun {
+  readonly condition?: Condition;
+  readonly unit?: string | null;
+  readonly targets?: readonly string[];
+  readonly connection?: OutgoingRequest["connection"];
+}
+
+/** Returns a function that observes runs of one check, each after the other, and the clock of all. */
+function createWorld() {
+  const clock = createFakeClock();
+  const system = {
+    ...createMemorySystem(),
+    clock,
+    requests: {
+      send: () =>
+        Promise.resolve({
+          status: 200,
+          headers: () => new Headers(),
+          header: () => null,
+          read: () => Promise.resolve(null),
+          close: () => Promise.resolve(),
+        }),
+      explain: explainRequestError,
+    },
+  };
+  const observer = new AttributeObserver();
+  const { signal } = new AbortController();
+  let last: RunAttributes | undefined;
+  const run = async (
+    { targets = ["http://192.0.2.7/"], condition = "ok", unit = null, connection }: ObservedRun,
+  ): Promise<RunAttributes | undefined> => {
+    const observed = observer.start(system, system);
+    for (const target of targets) {
+      const request = { target, method: "GET", headers: {}, ...connection !== undefined && { connection } };
+      await observed.system.requests.send(request, signal);
+    }
+    last = await observed.finish({ condition, host: null, shared: null, unit, units: [], last }, signal);
+    return last;
+  };
+  return { clock, run };
+}
+
+const PLAIN = {};
+const WORKED = ["address 192.0.2.7", "network 192.0.2.0/24", "port 192.0.2.7:80"];
+
+Deno.test("a run that contacts the same server as the last one has its attributes, the same object", async () => {
+  const { run } = createWorld();
+  const first = await run(PLAIN);
+  assert.deepEqual(first, { suspected: [], worked: WORKED });
+  assert.equal(await run(PLAIN), first);
+  assert.equal(await run(PLAIN), first);
+});
+
+Deno.test("attributes are found out again after five minutes, since a name may have other addresses", async () => {
+  const { clock, run } = createWorld();
+  const first = await run(PLAIN);
+  await clock.advance(300_000);
+  const second = await run(PLAIN);
+  assert.deepEqual(second, first);
+  assert.notEqual(second, first);
+});
+
+Deno.test("a run that differs in anything from the last one has its own attributes", async (t) => {
+  const socket = { socket: "/run/app.socket" };
+  const runs: Readonly<Record<string, [run: ObservedRun, expected: RunAttributes]>> = {
+    "a failure": [{ condition: "critical" }, {
+      suspected: ["port 192.0.2.7:80"],
+      worked: ["address 192.0.2.7", "network 192.0.2.0/24"],
+    }],
+    "another port": [{ targets: ["http://192.0.2.7:81/"] }, {
+      suspected: [],
+      worked: [...WORKED.slice(0, 2), "port 192.0.2.7:81"],
+    }],
+    "a second server": [{ targets: ["http://192.0.2.7/", "http://192.0.2.9/"] }, {
+      suspected: [],
+      worked: [...WORKED, "address 192.0.2.9", "port 192.0.2.9:80"],
+    }],
+    "a unit": [{ unit: "app" }, { suspected: [], worked: ["unit app", ...WORKED] }],
+    "a socket": [{ connection: socket }, { suspected: [], worked: ["port /run/app.socket"] }],
+    "an address": [{ connection: { address: { address: "192.0.2.8", family: 4, token: null } } }, {
+      suspected: [],
+      worked: ["address 192.0.2.8", "network 192.0.2.0/24", "port 192.0.2.8:80"],
+    }],
+  };
+  for (const [name, [other, expected]] of Object.entries(runs)) {
+    await t.step(name, async () => {
+      const { run } = createWorld();
+      const first = await run(PLAIN);
+      assert.deepEqual(await run(other), expected);
+      const third = await run(PLAIN);
+      assert.deepEqual(third, first);
+    });
+  }
+});
+
+Deno.test("an ok after a failure does not have the attributes of the failure", async () => {
+  const { run } = createWorld();
+  await run({ condition: "critical" });
+  assert.deepEqual(await run(PLAIN), { suspected: [], worked: WORKED });
+});
