@@ -61,7 +61,9 @@ export async function openConfigAt(
   rememberSecrets(loaded.secrets);
   const entryOf = await entriesOf(loaded.checks);
   const { checks, problems } = await withLocations(loaded, entryOf);
-  const shown = checks.map((check) => withTarget(check, entryOf(check), loaded.redact));
+  // `locateState` stays in memory, and with it what functions here use.
+  const { redact } = loaded;
+  const shown = checks.map((check) => withTarget(check, entryOf(check), redact));
   const config = {
     ...loaded,
     checks: loaded.connectivity === null

@@ -81,7 +81,7 @@ async function readAndResolve(location: ConfigLocation, system: System, options:
   const { fileOf, isKindKnown, checks: resolvedChecks, listed: _listed, ...settings } = resolved;
   refuse(findListenProblems(settings.listen));
   if (read.postgres !== null && settings.reportTo !== null) refuse([SHARED_REPORTS]);
-  const uses = createFileUses(read, { resolved, system, options });
+  const uses = createFileUses(read, settings, { system, options });
   await uses.refuseClashes();
   const found = validated.map(({ value, substitutions, source }) => ({
     ...findSecrets(value, substitutions, reader),
@@ -279,20 +279,19 @@ function kindPath(name: string): ConfigPath {
   return ["checks", name, "kind"];
 }
 
+type FileSettings = Pick<ResolvedConfig, "statePath" | "heartbeat" | "report" | "metrics">;
+
 function createFileUses(
   read: ReadConfig,
-  { resolved, system: { files }, options }: {
-    readonly resolved: ResolvedConfig;
-    readonly system: System;
-    readonly options: LoadOptions;
-  },
+  // Not all of the resolved config, with its checks, which would stay in memory with the functions below.
+  { statePath, heartbeat, report, metrics }: FileSettings,
+  { system: { files }, options }: { readonly system: System; readonly options: LoadOptions },
 ) {
   const { source, main, place, refuse, postgres } = read;
-  const { statePath, report, metrics } = resolved;
   const clashOptions = { files, label: source.label, place };
   const usedFiles = async (): Promise<readonly UsedFile[]> => {
     const usedState = await options.locateState?.({ source, statePath, postgres }) ?? statePath;
-    return listUsedFiles(read, resolved, usedState);
+    return listUsedFiles(read, { statePath, heartbeat }, usedState);
   };
   return {
     /** @throws {ConfigError} If the HTML report or the metrics would overwrite a required file. */
@@ -316,7 +315,7 @@ function createFileUses(
 /** Lists the files that a config needs. The state may be elsewhere than it names. */
 function listUsedFiles(
   { included, validated, main, reader }: ReadConfig,
-  { statePath, heartbeat }: ResolvedConfig,
+  { statePath, heartbeat }: Pick<FileSettings, "statePath" | "heartbeat">,
   usedState: string | null,
 ): readonly UsedFile[] {
   return [
