@@ -12,7 +12,6 @@ import {
 } from "../domain/check.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { LimitClass, ObserveContext } from "../domain/check_kind.ts";
-import { defined } from "../shared/json_values.ts";
 import { lazily } from "../shared/lazily.ts";
 import { createRedactor, type Redact, redactProcesses } from "../shared/redact.ts";
 import type { AttributeObserver } from "./attributes.ts";
@@ -167,10 +166,13 @@ export async function runCheck(check: Check, options: RunOptions): Promise<Resul
   const system = noted?.system ?? plain;
   const startedAtMs = system.clock.wallMs();
   const startedMonotonicMs = system.clock.monotonicMs();
+  const isAsked = options.takeAsked?.(check.name);
+  const memory = options.memoryOf?.(check.name);
   const context: ObserveContext = {
     ...options,
     system,
-    ...defined({ isAsked: options.takeAsked?.(check.name), memory: options.memoryOf?.(check.name) }),
+    ...isAsked !== undefined && { isAsked },
+    ...memory !== undefined && { memory },
     hide: (secrets) => void ownSecrets.push(...secrets),
   };
   signal.throwIfAborted();
@@ -204,8 +206,11 @@ export async function runCheck(check: Check, options: RunOptions): Promise<Resul
     output: redact(checkResult.output),
     detail: redact(checkResult.detail),
     performanceData: redact(checkResult.performanceData),
-    ...{ check, startedAtMs, durationMs },
-    ...defined({ trace, attributes }),
+    check,
+    startedAtMs,
+    durationMs,
+    ...trace !== undefined && { trace },
+    ...attributes !== undefined && { attributes },
   };
   if (recording !== null) {
     steps?.receive(recording.end(result, (text) => redactOwn?.(redact(text)) ?? redact(text)));

@@ -16,7 +16,7 @@ import {
 import { asHeard, conditionOf, isAfterGap, REPORT_MARGIN_MS } from "../engine/check_status.ts";
 import { hasProblem } from "../condition/condition_state.ts";
 import { type CheckRecord, isEdited, type JobLog } from "../domain/store.ts";
-import { endsWithin } from "../shared/deadline.ts";
+import { createAbort, endsWithin } from "../shared/deadline.ts";
 import { ALL_WORK, type WorkShare } from "../domain/membership.ts";
 import type { Notification } from "../domain/outbox.ts";
 import type { Redact } from "../shared/redact.ts";
@@ -134,7 +134,7 @@ interface Slot {
   /** The callback of its timers, created once: thousands of idle checks have a timer each. */
   readonly wake: () => void;
   /** Ends the run in progress; `null`: none is, and idle checks keep nothing of their last run. */
-  abort: AbortController | null;
+  abort: ReturnType<typeof createAbort> | null;
 }
 
 export class Scheduler {
@@ -487,7 +487,7 @@ export class Scheduler {
   }
 
   #start(slot: Slot): void {
-    const abort = new AbortController();
+    const abort = createAbort();
     slot.abort = abort;
     const run = this.#run(slot, abort.signal).catch(this.#options.onBug).finally(() =>
       this.#runs.delete(run)

@@ -72,7 +72,9 @@ export async function examine(exchange: Exchange): Promise<Findings> {
   }
   const findings = await ask(exchange, tls);
   // Without a response there is no certificate either, and that has been reported.
-  if (findings.metrics["status"] === undefined) return findings;
+  if (exchange.step.response.certificate === undefined || findings.metrics["status"] === undefined) {
+    return findings;
+  }
   const certificate = await findCertificate(exchange, tls?.authority === undefined ? [] : [tls.authority]);
   return {
     ...findings,
@@ -146,14 +148,16 @@ async function evaluate(response: IncomingResponse, exchange: Exchange, asked: A
     if (violation !== null) violations.push(violation);
   }
   const isBodyCaptured = capture !== undefined && capturesBody(capture);
-  const found = { ...NOTHING, asked, metrics, violations };
   const captureFrom = async (start: string, isWhole: boolean): Promise<Findings["captured"]> => {
     if (capture === undefined) return NOTHING.captured;
     const values = await captureValues(capture, { response, start, isWhole });
     violations.push(...values.violations);
     return values.captured;
   };
-  if (!expectsBody(expected) && !isBodyCaptured) return { ...found, captured: await captureFrom("", true) };
+  if (!expectsBody(expected) && !isBodyCaptured) {
+    const captured = await captureFrom("", true);
+    return { asked, metrics, violations, warnings: NOTHING.warnings, obstacle: null, captured };
+  }
   let durationMs = 0;
   try {
     const body = await evaluateBody(expected, {
@@ -168,13 +172,13 @@ async function evaluate(response: IncomingResponse, exchange: Exchange, asked: A
     metrics["total_ms"] = roundedMs(durationMs);
     const tooLong = durationViolation(durationMs, expected);
     if (tooLong?.isWarning === false) violations.push(tooLong.text);
-    const warnings = tooLong?.isWarning ? [tooLong.text] : [];
-    return { ...found, obstacle: body.obstacle, captured, warnings };
+    const warnings = tooLong?.isWarning ? [tooLong.text] : NOTHING.warnings;
+    return { asked, metrics, violations, warnings, obstacle: body.obstacle, captured };
   } catch (error) {
     const reason = signal.aborted
       ? `${timeoutText(exchange)} while reading the body`
       : `reading the body failed: ${requests.explain(error, asked.target).reason}`;
-    return { ...found, violations: [...violations, reason] };
+    return { ...NOTHING, asked, metrics, violations: [...violations, reason] };
   }
 }
 
@@ -230,6 +234,7 @@ async function matches(value: string | undefined, pattern: string): Promise<bool
 }
 
 function durationViolation(durationMs: number, { warningDurationMs, criticalDurationMs }: HttpExpectation) {
+  if (warningDurationMs === undefined && criticalDurationMs === undefined) return null;
   const limits = [["critical", criticalDurationMs], ["warning", warningDurationMs]] as const;
   for (const [name, limitMs = Infinity] of limits) {
     if (durationMs <= limitMs) continue;

@@ -38,7 +38,9 @@ export async function readBody(
   body: Pick<IncomingResponse, "read">,
   { parts, keepsStart, readsOn, lengthBytes, contentType }: BodyWishes,
 ): Promise<BodyFindings> {
-  const { decoder, unknownCharset } = decoderFor(contentType);
+  const charset = UTF_8_TYPE.test(contentType ?? "") ? null : decoderFor(contentType);
+  const unknownCharset = charset?.unknownCharset ?? null;
+  let decoder = charset?.decoder ?? null;
   const search = searchFor(parts);
   let restBytes = BODY_BYTES_MAX;
   let cut = false;
@@ -56,15 +58,17 @@ export async function readBody(
     unknownCharset,
   });
   for (let chunk = await body.read(); chunk !== null; chunk = await body.read()) {
-    // If all of it came at once, no character can go on in the next chunk, and the decoder has nothing to remember.
-    take(decoder.decode(chunk.subarray(0, restBytes), { stream: chunk.length !== lengthBytes }));
+    const bytes = chunk.length <= restBytes ? chunk : chunk.subarray(0, restBytes);
+    // If all of it came at once, no character can go on in the next chunk, and a decoder has nothing to remember.
+    if (chunk.length === lengthBytes) take((decoder ?? UTF_8).decode(bytes));
+    else take((decoder ??= new TextDecoder()).decode(bytes, { stream: true }));
     const isKnown = search.found.every((found) => found) && (!keepsStart || start.length > START_LENGTH_MAX);
     if (isKnown && !readsOn) return findings();
     cut = chunk.length > restBytes;
     if (cut) break;
     restBytes -= chunk.length;
   }
-  take(decoder.decode());
+  take(decoder?.decode() ?? "");
   ended = !cut;
   return findings();
 }
@@ -85,6 +89,10 @@ function searchFor(parts: readonly string[]) {
 }
 
 const CHARSET = /;\s*charset\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/i;
+
+/** Text in UTF-8, said or not. */
+const UTF_8_TYPE = /^[^;]*(?:;\s*charset\s*=\s*(?:"utf-?8"|utf-?8)\s*)?$/i;
+const UTF_8 = new TextDecoder();
 
 export function decoderFor(
   contentType: string | null,

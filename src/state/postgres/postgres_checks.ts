@@ -2,7 +2,7 @@
 import type { CheckUpdate, JournalBlock, Rollup } from "../../domain/store.ts";
 import { SHARING_MAX } from "../../domain/membership.ts";
 import { columnText } from "../codec.ts";
-import { FRESH_BYTES_MAX, nameIn, packRun, RECENT_BYTES_MAX, rollupsOf } from "../sql/rows.ts";
+import { FRESH_BYTES_MAX, nameIn, packRuns, RECENT_BYTES_MAX, rollupsOf } from "../sql/rows.ts";
 import { addCounts, addSums } from "../availability.ts";
 import type { RecordBatch, VersionedRecord, VersionedRecords } from "../record_writer.ts";
 import type { Declared, Row, Table } from "../sql/table_declaration.ts";
@@ -117,7 +117,7 @@ function toParameters({ updates, versions }: RecordBatch): readonly Parameter[] 
   const byName = Map.groupBy(updates, ({ record }) => record.name);
   const checks = [...versions].flatMap(([name, { version, replaces }]) => {
     const own = byName.get(name) ?? [];
-    const runs = joinBytes(own.toReversed().map(({ rollup }) => packRun(rollup)));
+    const runs = packRuns(own.map(({ rollup }) => rollup));
     const freshRuns = runs.subarray(0, RECENT_BYTES_MAX);
     return own.slice(-1).map(({ record }) => [version, replaces, ...CHECKS.encode({ ...record, freshRuns })]);
   });

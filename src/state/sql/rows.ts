@@ -165,16 +165,25 @@ export const RECENT_BYTES_MAX: number = RECENT_RUNS_MAX * RUN_BYTES;
 /** From so many bytes on fresh runs move. */
 export const FRESH_BYTES_MAX: number = 10 * RUN_BYTES;
 
-/** Packs a run; `null`, for no run, takes no bytes. */
-export function packRun(entry: RollupEntry | null): Uint8Array {
-  if (entry === null || entry.condition === null) return new Uint8Array(0);
-  const view = new DataView(new ArrayBuffer(RUN_BYTES));
-  const endedAtMs = Math.floor(entry.atMs);
-  view.setInt16(0, Math.floor(endedAtMs / HIGH));
-  view.setUint32(2, endedAtMs - Math.floor(endedAtMs / HIGH) * HIGH);
-  view.setUint8(6, CONDITIONS.indexOf(entry.condition));
-  view.setFloat32(7, entry.durationMs);
-  return new Uint8Array(view.buffer);
+/** A run that is being packed: a buffer for each would cost more than all else of it. */
+const SCRATCH = new Uint8Array(RUN_BYTES);
+const SCRATCH_VIEW = new DataView(SCRATCH.buffer);
+
+/** Packs runs in order of time, the last one first; `null`, for no run, takes no bytes. */
+export function packRuns(entries: readonly (RollupEntry | null)[]): Uint8Array {
+  const packed = new Uint8Array(entries.length * RUN_BYTES);
+  let end = 0;
+  for (const entry of entries.toReversed()) {
+    if (entry === null || entry.condition === null) continue;
+    const endedAtMs = Math.floor(entry.atMs);
+    SCRATCH_VIEW.setInt16(0, Math.floor(endedAtMs / HIGH));
+    SCRATCH_VIEW.setUint32(2, endedAtMs - Math.floor(endedAtMs / HIGH) * HIGH);
+    SCRATCH_VIEW.setUint8(6, CONDITIONS.indexOf(entry.condition));
+    SCRATCH_VIEW.setFloat32(7, entry.durationMs);
+    packed.set(SCRATCH, end);
+    end += RUN_BYTES;
+  }
+  return end === packed.length ? packed : packed.subarray(0, end);
 }
 
 /** Unpacks runs, the last one first. Throws an {@linkcode UnreadableRowError} if they are none. */

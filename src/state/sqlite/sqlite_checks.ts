@@ -2,9 +2,8 @@
 import type { CheckStore, CheckUpdate } from "../../domain/store.ts";
 import { number } from "../codec.ts";
 import type { Access, SqliteConnection } from "./sqlite_connection.ts";
-import { joinBytes } from "../../shared/text.ts";
 import { CHANGES_MAX, JOURNAL_BLOCKS_MAX, type RetentionLimits } from "../retention.ts";
-import { createCheckReads, FRESH_BYTES_MAX, packRun, RECENT_BYTES_MAX, rollupsOf } from "../sql/rows.ts";
+import { createCheckReads, FRESH_BYTES_MAX, packRuns, RECENT_BYTES_MAX, rollupsOf } from "../sql/rows.ts";
 import { packPair, upsertWithout } from "../sql/table_declaration.ts";
 import {
   CHANGES,
@@ -55,7 +54,7 @@ function keepRollup(connection: SqliteConnection, rollup: StoredRollup): void {
 
 /** Persists the record after the last update of a check, and the runs of all; returns the id of the check. */
 function keepRecord(connection: SqliteConnection, updates: readonly CheckUpdate[]): number {
-  const freshRuns = joinBytes(updates.map(({ rollup }) => packRun(rollup)).reverse());
+  const freshRuns = packRuns(updates.map(({ rollup }) => rollup));
   const kept = updates.at(-1);
   if (kept === undefined) throw new TypeError("no update of a check");
   const row = connection.first(UPSERT_CHECK, ...CHECKS.encode({ ...kept.record, freshRuns }));

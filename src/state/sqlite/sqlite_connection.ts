@@ -49,7 +49,8 @@ export class SqliteConnection {
     this.#database.exec(statements.join(";"));
   }
 
-  run(sql: string, ...values: readonly SQLInputValue[]): number {
+  run(sql: string, ...values: SQLInputValue[]): number {
+    shareBuffer(values);
     return Number(this.#statement(sql).run(...values).changes);
   }
 
@@ -58,7 +59,8 @@ export class SqliteConnection {
   }
 
   /** The first row of a query; `undefined` when there is none. */
-  first(sql: string, ...values: readonly SQLInputValue[]): Row | undefined {
+  first(sql: string, ...values: SQLInputValue[]): Row | undefined {
+    shareBuffer(values);
     return this.#statement(sql).get(...values);
   }
 
@@ -97,6 +99,20 @@ export class SqliteConnection {
   /** A full disk often ends the transaction by itself. */
   #rollBack(): void {
     if (this.#database.isTransaction) this.run("ROLLBACK");
+  }
+}
+
+/** Small bytes of one statement: the database copies what is bound. */
+const BOUND = new Uint8Array(4_096);
+
+/** Puts small bytes into one buffer: for those that have none yet, the runtime makes one, at ten times the cost. */
+function shareBuffer(values: SQLInputValue[]): void {
+  let end = 0;
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index];
+    if (!(value instanceof Uint8Array) || end + value.length > BOUND.length) continue;
+    BOUND.set(value, end);
+    values[index] = BOUND.subarray(end, end += value.length);
   }
 }
 

@@ -9,7 +9,7 @@ import { onAbort } from "../../shared/deadline.ts";
 import type { ConnectionTarget } from "../../domain/connections.ts";
 import { closeQuietly } from "../tcp/tcp_stream.ts";
 
-const NOTHING_DONE = { value: (): void => {} };
+const doNothing = (): void => {};
 
 const REMOVE_ABORT_STEPS = Object.getOwnPropertySymbols(AbortSignal.prototype)
   .find(({ description }) => description === "[[remove]]");
@@ -20,10 +20,11 @@ export function connectDirectly(
   signal: AbortSignal,
 ): Promise<Deno.TcpConn> {
   const end = new AbortController();
+  const own = end.signal as unknown as Record<string | symbol, () => void>;
   // It aborts an attempt and does nothing else.
-  Object.defineProperty(end.signal, "throwIfAborted", NOTHING_DONE);
+  own["throwIfAborted"] = doNothing;
   // It closes the resource, even after the attempt has failed.
-  if (REMOVE_ABORT_STEPS !== undefined) Object.defineProperty(end.signal, REMOVE_ABORT_STEPS, NOTHING_DONE);
+  if (REMOVE_ABORT_STEPS !== undefined) own[REMOVE_ABORT_STEPS] = doNothing;
   return new Promise((resolve, reject) => {
     const stopListening = onAbort(signal, () => {
       end.abort();
