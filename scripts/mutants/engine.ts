@@ -54,7 +54,12 @@ export const ENGINE: FaultyLayer = {
       tests: ["tests/scheduler/attributes_test.ts"],
       faults: [
         ["a server that has moved keeps its attributes", "madeOf.contact === contact.key && ", ""],
-        ["the addresses of a name are never looked up again", "&& madeOf.untilMs > nowMs", ""],
+        [
+          "what a look-up found is kept",
+          "attributes !== undefined && contact.address !== null",
+          "attributes !== undefined",
+        ],
+        ["the name servers are never read again", "isName(contact.place.target) ?", "false ?"],
         ["a failure has the attributes of the last success", 'condition === "ok" && isPlain ?', "isPlain ?"],
         [
           "only the first server of a run counts",

@@ -127,7 +127,10 @@ export class AttributeObserver {
   >();
   readonly #machine: string | null;
   readonly #location: string | null;
-  /** What those of a run without a failure were made of that contacted one server and used nothing else. */
+  /**
+   * What those of a run without a failure were made of that contacted one server and used nothing else. What a look-up
+   * found is none of that, since another run may find something else.
+   */
   readonly #madeOf = new WeakMap<RunAttributes, { readonly contact: string; readonly untilMs: number }>();
   #resolver: { readonly name: string; readonly untilMs: number } | null = null;
 
@@ -138,7 +141,7 @@ export class AttributeObserver {
 
   /** Wraps the parts of the machine that a run uses; `own` is for what only the attributes need. */
   start(system: RunSystem, own: RunSystem): ObservedRun {
-    const noted = new NotedSystem(system);
+    const noted = new NotedSystem(system, own.files);
     return { system: noted, finish: (ended, signal) => this.#finish(noted, own, ended, signal) };
   }
 
@@ -155,8 +158,9 @@ export class AttributeObserver {
     const madeOf = last === undefined ? undefined : this.#madeOf.get(last);
     if (madeOf !== undefined && madeOf.contact === contact.key && madeOf.untilMs > nowMs) return last;
     const attributes = await this.#attributesOf(noted, own, ended, signal);
-    if (attributes !== undefined) {
-      this.#madeOf.set(attributes, { contact: contact.key, untilMs: nowMs + FRESH_MS });
+    if (attributes !== undefined && contact.address !== null) {
+      const untilMs = isName(contact.place.target) ? this.#resolver?.untilMs ?? nowMs : Infinity;
+      this.#madeOf.set(attributes, { contact: contact.key, untilMs });
     }
     return attributes;
   }
@@ -231,16 +235,15 @@ export class AttributeObserver {
     { words, ...reading }: Reading & { readonly words: Words },
   ): Promise<void> {
     const { place: { target }, address } = contact;
-    const { host, port, socket } = target;
+    const { port, socket } = target;
     if (socket !== undefined) return words.add("port", this.#here(socket), isSuspect);
-    const name = bare(host).toLowerCase().replace(/\.$/, "");
-    const isName = canonicalAddress(name) === null && !isLoopback(name);
+    const name = nameIn(target);
     const addresses = contact.reached === "nothing" || contact.reached === "resolver"
       ? null
       : address !== null
       ? [address]
       : await this.#addressesOf(target, isSuspect, reading);
-    if (isName) {
+    if (isName(target)) {
       const isUnresolved = addresses === null;
       const resolver = await this.#resolverOf(reading);
       words.add("resolver", resolver, isSuspect && isUnresolved && contact.reached !== "resolver");
@@ -433,8 +436,12 @@ class NotedSystem implements RunSystem {
   #host: Host | null = null;
   #processes: Processes | null = null;
 
-  constructor(system: RunSystem) {
+  readonly #ownFiles: Files;
+
+  /** `ownFiles`: those that show only what the attributes need. */
+  constructor(system: RunSystem, ownFiles: Files) {
     this.#system = system;
+    this.#ownFiles = ownFiles;
     this.clock = system.clock;
     this.hostName = system.hostName;
     this.platform = system.platform;
@@ -459,7 +466,7 @@ class NotedSystem implements RunSystem {
   }
 
   get host(): Host {
-    return this.#host ??= noteHost(this.#system, this.devices);
+    return this.#host ??= noteHost(this.#system.host, this.#ownFiles, this.devices);
   }
 
   get processes(): Processes {
@@ -612,7 +619,7 @@ function noteFiles(files: Files, devices: number[]): Files {
   };
 }
 
-function noteHost({ host, files }: RunSystem, devices: number[]): Host {
+function noteHost(host: Host, files: Files, devices: number[]): Host {
   return {
     ...host,
     async fileSystem(path) {
@@ -632,6 +639,16 @@ function networkOf(address: string): string {
   const missing = tail === undefined ? 0 : 8 - groups.length - tail.split(":").length;
   const all = [...groups, ...Array.from({ length: Math.max(0, missing) }, () => "0")];
   return `${all.slice(0, 4).join(":")}::/64`;
+}
+
+function nameIn({ host }: ConnectionTarget): string {
+  return bare(host).toLowerCase().replace(/\.$/, "");
+}
+
+/** Whether a name server is asked for the address. */
+function isName(target: ConnectionTarget): boolean {
+  const name = nameIn(target);
+  return canonicalAddress(name) === null && !isLoopback(name);
 }
 
 function bare(host: string): string {

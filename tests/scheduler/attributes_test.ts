@@ -17,13 +17,33 @@ interface ObservedRun {
 /** Returns a function that observes runs of one check, each after the other, and the clock of all. */
 function createWorld() {
   const clock = createFakeClock();
+  const world = {
+    peer: "192.0.2.7:80" as string | undefined,
+    nameServer: "198.51.100.1",
+    /** What look-ups find; `null`: they fail. */
+    addresses: null as readonly string[] | null,
+  };
+  const memory = createMemorySystem();
   const system = {
-    ...createMemorySystem(),
+    ...memory,
     clock,
+    dns: {
+      ...memory.dns,
+      machineServers: () => Promise.resolve([{ host: world.nameServer, port: 53 }]),
+    },
+    connections: {
+      ...memory.connections,
+      resolve: () =>
+        world.addresses === null
+          ? Promise.reject(new Error("no response"))
+          : Promise.resolve(world.addresses.map((address) => ({ address, family: 4, token: null }))),
+      explain: () => ({ phase: "resolving", reason: "no response" }) as const,
+    },
     requests: {
       send: () =>
         Promise.resolve({
           status: 200,
+          ...world.peer !== undefined && { peer: world.peer },
           headers: () => new Headers(),
           header: () => null,
           read: () => Promise.resolve(null),
@@ -46,7 +66,7 @@ function createWorld() {
     last = await observed.finish({ condition, host: null, shared: null, unit, units: [], last }, signal);
     return last;
   };
-  return { clock, run };
+  return { clock, run, world };
 }
 
 const PLAIN = {};
@@ -60,13 +80,30 @@ Deno.test("a run that contacts the same server as the last one has its attribute
   assert.equal(await run(PLAIN), first);
 });
 
-Deno.test("attributes are found out again after five minutes, since a name may have other addresses", async () => {
-  const { clock, run } = createWorld();
-  const first = await run(PLAIN);
-  await clock.advance(300_000);
-  const second = await run(PLAIN);
-  assert.deepEqual(second, first);
-  assert.notEqual(second, first);
+Deno.test("the name servers of this machine are read again after five minutes", async () => {
+  const { clock, run, world } = createWorld();
+  const named = { targets: ["http://web.example.org/"] };
+  const worked = ["resolver 198.51.100.1", "host web.example.org", ...WORKED];
+  assert.deepEqual(await run(named), { suspected: [], worked });
+  world.nameServer = "198.51.100.2";
+  await clock.advance(299_000);
+  assert.deepEqual(await run(named), { suspected: [], worked });
+  await clock.advance(1_000);
+  assert.deepEqual(await run(named), {
+    suspected: [],
+    worked: ["resolver 198.51.100.2", ...worked.slice(1)],
+  });
+});
+
+Deno.test("what a look-up found is looked up again", async () => {
+  const { run, world } = createWorld();
+  const named = { targets: ["https://web.example.org/"] };
+  const unresolved = ["resolver 198.51.100.1", "host web.example.org"];
+  world.peer = undefined;
+  assert.deepEqual(await run(named), { suspected: [], worked: unresolved });
+  world.addresses = ["192.0.2.7"];
+  const worked = [...unresolved, ...WORKED.slice(0, 2), "port 192.0.2.7:443"];
+  assert.deepEqual(await run(named), { suspected: [], worked });
 });
 
 Deno.test("a run that differs in anything from the last one has its own attributes", async (t) => {
