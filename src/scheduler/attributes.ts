@@ -128,8 +128,8 @@ export class AttributeObserver {
   readonly #machine: string | null;
   readonly #location: string | null;
   /**
-   * What those of a run without a failure were made of that contacted one server and used nothing else. What a look-up
-   * found is none of that, since another run may find something else.
+   * By the attributes of a run that contacted one server without a failure, and used nothing else, what they are made of:
+   * the next such run has the same. Not by those that a look-up found, since the next one may find something else.
    */
   readonly #madeOf = new WeakMap<RunAttributes, { readonly contact: string; readonly untilMs: number }>();
   #resolver: { readonly name: string; readonly untilMs: number } | null = null;
@@ -429,14 +429,13 @@ class NotedSystem implements RunSystem {
   readonly environment: RunSystem["environment"];
   readonly randomId: RunSystem["randomId"];
   readonly #system: RunSystem;
+  readonly #ownFiles: Files;
   #connections: Connections | null = null;
   #requests: Requests | null = null;
   #dns: Dns | null = null;
   #files: Files | null = null;
   #host: Host | null = null;
   #processes: Processes | null = null;
-
-  readonly #ownFiles: Files;
 
   /** `ownFiles`: those that show only what the attributes need. */
   constructor(system: RunSystem, ownFiles: Files) {
