@@ -204,6 +204,12 @@ Deno.test("readHeader() distinguishes a missing header from an empty one", () =>
   assert.equal(readHeader(response, "x-b"), null);
 });
 
+Deno.test("readHeader() joins a repeated header", () => {
+  const response = responseWith([["x-a", "1"], ["x-a", "2"], ["set-cookie", "a"], ["set-cookie", "b"]]);
+  assert.equal(readHeader(response, "x-a"), "1, 2");
+  assert.equal(readHeader(response, "set-cookie"), "a, b");
+});
+
 function responseWith(fields: [name: string, value: string][]): Pick<IncomingResponse, "header"> {
   const headers = new Headers(fields);
   return { header: (name) => headers.get(name) };
