@@ -60,11 +60,26 @@ export const ENGINE: FaultyLayer = {
           "attributes !== undefined",
         ],
         ["the name servers are never read again", "isName(contact.place.target) ?", "false ?"],
-        ["a failure has the attributes of the last success", 'condition === "ok" && isPlain ?', "isPlain ?"],
+        [
+          "a failure has the attributes of the last success",
+          'condition === "ok" && host === null',
+          "host === null",
+        ],
+      ],
+    },
+    {
+      file: "src/scheduler/noted_system.ts",
+      tests: ["tests/scheduler/attributes_test.ts"],
+      faults: [
         [
           "only the first server of a run counts",
-          "this.contacts.length + this.questions.length > 1",
-          "this.questions.length > 1",
+          "this.contacts.length + this.questions.length === 1",
+          "this.questions.length === 0",
+        ],
+        [
+          "the look at a file system is a step of the run",
+          "host, this.#ownFiles, ",
+          "host, this.#system.files, ",
         ],
       ],
     },

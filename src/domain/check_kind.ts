@@ -31,6 +31,7 @@ export interface ReportLog {
 }
 
 export interface ObserveContext {
+  /** Not for copies by spread: some parts are made when they are first used. */
   readonly system: Pick<
     System,
     | "clock"

@@ -1,103 +1,32 @@
 /**
- * What a run depends on: the parts of the machine that a check uses are wrapped, and note which resolver, host, address,
- * network, port, certificate, file system, container host or systemd unit a run used, and how far it came. `src/engine/causes.ts`
- * compares them.
+ * What a run depends on: which resolver, host, address, network, port, certificate, file system, container host or systemd
+ * unit it used, and how far it came, by the notes of `noted_system.ts`. `src/engine/causes.ts` compares them.
  *
  * Whatever responded is no suspect: a refused connection leaves the port, a wrong response the port and its certificate.
  */
 import type { Attribute, AttributeKind, Check, LocationVote, RunAttributes } from "../domain/check.ts";
-import type { ObserveContext } from "../domain/check_kind.ts";
 import type { Condition } from "../domain/condition.ts";
-import type {
-  CertificateFacts,
-  ConnectionOptions,
-  ConnectionPhase,
-  Connections,
-  ConnectionTarget,
-  Dns,
-  HandshakeTarget,
-  OutgoingRequest,
-  Requests,
-  TlsExpectations,
-} from "../domain/connections.ts";
-import type { Processes } from "../domain/processes.ts";
-import type { Files, Host } from "../domain/system.ts";
+import type { ConnectionPhase, ConnectionTarget } from "../domain/connections.ts";
 import { hostAndPort } from "../domain/runtime_permissions.ts";
 import { type CheckRecord, isEdited } from "../domain/store.ts";
 import { startDeadline, unlessAborted } from "../shared/deadline.ts";
-import { hasAnswered, isOwnFailure, NO_NAME_SERVER } from "../shared/failure_words.ts";
+import { isOwnFailure } from "../shared/failure_words.ts";
 import { canonicalAddress, isLoopback, isPrivate } from "../shared/ip_address.ts";
 import { MINUTE_MS } from "../shared/time_units.ts";
-
-type RunSystem = ObserveContext["system"];
+import {
+  bare,
+  type Contact,
+  fingerprintOf,
+  NotedSystem,
+  noteFailure,
+  type RunSystem,
+} from "./noted_system.ts";
 
 /** How long the IP addresses of a name are reused, unless a run fails. */
 const FRESH_MS = 5 * MINUTE_MS;
 /** Maximum time of look-ups and connections for the attributes alone. */
 const LATER_TIMEOUT_MS = 3_000;
-const CONTACTS_MAX = 16;
 const ADDRESSES_MAX = 4;
-/** Enough to tell certificates apart. */
-const FINGERPRINT_DIGITS = 16;
-
-/** How far a run came; `null`: that is not known, as after a timeout. */
-type Reached = "nothing" | "resolver" | "name" | "answer" | null;
-
-interface ContactPlace {
-  readonly target: ConnectionTarget;
-  readonly tls: TlsExpectations | null;
-}
-
-/** A server that a run used, or tried to. */
-class Contact {
-  reached: Reached = null;
-  hasFailed = false;
-  /** Whether the time was up, or the failure came, in this phase; `null`: no failure, or an unknown phase. */
-  failedAt: ConnectionPhase | "other" | null = null;
-  /** Whether the failure is one of this machine, which reveals nothing about the target. */
-  isOwn = false;
-  fingerprint: string | null = null;
-  /** The IP address and port that responded, if the run found it out. */
-  peer: string | undefined;
-  readonly #to: OutgoingRequest | ContactPlace;
-  #place: ContactPlace | null = null;
-
-  constructor(to: OutgoingRequest | ContactPlace) {
-    this.#to = to;
-  }
-
-  get place(): ContactPlace {
-    return this.#place ??= "method" in this.#to ? placeOf(this.#to) : this.#to;
-  }
-
-  /** The IP address, if it is known. */
-  get address(): string | null {
-    const { address, host } = this.place.target;
-    return address?.address ?? canonicalAddress(bare(host)) ??
-      canonicalAddress(bare(this.peer?.replace(/:\d+$/, "") ?? ""));
-  }
-
-  /** All that its attributes depend on in a run without a failure. */
-  get key(): string {
-    const to = this.#to;
-    const [url, target]: readonly [string, Partial<ConnectionTarget>] = "method" in to
-      ? [to.target, to.connection ?? {}]
-      : ["", to.target];
-    const { host, port, socket, address } = target;
-    const place = `${url} ${host} ${port} ${socket} ${address?.address} ${this.peer}`;
-    return `${place} ${this.reached} ${this.fingerprint}`;
-  }
-}
-
-function placeOf({ target, tls, connection, refuses }: OutgoingRequest): ContactPlace {
-  const { hostname, port, protocol } = new URL(target);
-  const isSecure = protocol === "https:";
-  const authorities = tls?.authority === undefined ? [] : [tls.authority];
-  return {
-    target: { host: hostname, port: port === "" ? isSecure ? 443 : 80 : Number(port), ...connection },
-    tls: isSecure ? { serverName: hostname, authorities, ...refuses !== undefined && { refuses } } : null,
-  };
-}
 
 interface ObservedRun {
   readonly system: RunSystem;
@@ -117,6 +46,11 @@ interface EndedRun {
   readonly units: readonly string[];
   /** Those of the last run, for a failure before anything was observed. */
   readonly last: RunAttributes | undefined;
+}
+
+/** Whether a run found no failure, and all that it depended on is what it contacted. */
+function isPlain({ condition, host, shared, unit, units }: EndedRun): boolean {
+  return condition === "ok" && host === null && shared === null && unit === null && units.length === 0;
 }
 
 /** Notes the attributes of runs; keeps the addresses of names for a while. */
@@ -151,7 +85,7 @@ export class AttributeObserver {
     ended: EndedRun,
     signal: AbortSignal,
   ): Promise<RunAttributes | undefined> {
-    const contact = noted.onlyContact(ended);
+    const contact = isPlain(ended) ? noted.onlyContact : null;
     if (contact === null) return await this.#attributesOf(noted, own, ended, signal);
     const nowMs = own.clock.monotonicMs();
     const { last } = ended;
@@ -166,11 +100,12 @@ export class AttributeObserver {
   }
 
   async #attributesOf(
-    { contacts, questions, devices, hasProcess, isProxied }: NotedSystem,
+    noted: NotedSystem,
     own: RunSystem,
     { condition, host, shared, unit, units, last }: EndedRun,
     signal: AbortSignal,
   ): Promise<RunAttributes | undefined> {
+    const { contacts, questions, devices, hasProcess, isProxied } = noted;
     const isOk = condition === "ok";
     const words = new Words();
     // A failure of a proxy, or of this machine itself, is none of the unit, and neither is a wrong response.
@@ -185,10 +120,9 @@ export class AttributeObserver {
     using deadline = startDeadline(own.clock, LATER_TIMEOUT_MS, signal);
     const reading: Reading = { system: own, isOk, signal: deadline.signal };
     if (host !== null) {
-      const contact = new Contact({ target: { host, port: 0 }, tls: null });
+      const contact = noted.note({ target: { host, port: 0 }, tls: null });
       contact.reached = isOk ? "answer" : null;
       contact.hasFailed = !isOk;
-      if (contacts.length < CONTACTS_MAX) contacts.push(contact);
     }
     if (shared !== null) words.add(shared.kind, this.#ofHost(shared.value, shared.host), !isOk);
     const isSuspect = suspects(contacts, isOk);
@@ -402,233 +336,8 @@ function suspects(contacts: readonly Contact[], isOk: boolean): (contact: Contac
   return (contact) => !isOk && (failed.length > 0 ? contact.hasFailed : contact === contacts.at(-1));
 }
 
-function noteFailure(
-  contact: Contact,
-  failure: ReturnType<Connections["explain"]> | ReturnType<Requests["explain"]>,
-): void {
-  contact.hasFailed = true;
-  contact.isOwn = isOwnFailure(failure);
-  contact.failedAt = failure.phase === "connecting" || failure.phase === "TLS" ? failure.phase : "other";
-  contact.reached = failure.phase === "resolving"
-    ? failure.reason === NO_NAME_SERVER ? "nothing" : "resolver"
-    : hasAnswered(failure)
-    ? "answer"
-    : "name";
-}
-
-/** The parts of the machine that a run uses; each is wrapped when it is first used. Copies of it would wrap them all. */
-class NotedSystem implements RunSystem {
-  readonly contacts: Contact[] = [];
-  readonly questions: Question[] = [];
-  readonly devices: number[] = [];
-  hasProcess = false;
-  isProxied = false;
-  readonly clock: RunSystem["clock"];
-  readonly hostName: RunSystem["hostName"];
-  readonly platform: RunSystem["platform"];
-  readonly environment: RunSystem["environment"];
-  readonly randomId: RunSystem["randomId"];
-  readonly #system: RunSystem;
-  readonly #ownFiles: Files;
-  #connections: Connections | null = null;
-  #requests: Requests | null = null;
-  #dns: Dns | null = null;
-  #files: Files | null = null;
-  #host: Host | null = null;
-  #processes: Processes | null = null;
-
-  /** `ownFiles`: those that show only what the attributes need. */
-  constructor(system: RunSystem, ownFiles: Files) {
-    this.#system = system;
-    this.#ownFiles = ownFiles;
-    this.clock = system.clock;
-    this.hostName = system.hostName;
-    this.platform = system.platform;
-    this.environment = system.environment;
-    this.randomId = system.randomId;
-  }
-
-  get connections(): Connections {
-    return this.#connections ??= noteConnections(this.#system.connections, (to) => this.note(to));
-  }
-
-  get requests(): Requests {
-    return this.#requests ??= noteRequests(this.#system.requests, this, hasProxy(this.#system));
-  }
-
-  get dns(): Dns {
-    return this.#dns ??= noteQuestions(this.#system.dns, this.questions);
-  }
-
-  get files(): Files {
-    return this.#files ??= noteFiles(this.#system.files, this.devices);
-  }
-
-  get host(): Host {
-    return this.#host ??= noteHost(this.#system.host, this.#ownFiles, this.devices);
-  }
-
-  get processes(): Processes {
-    const { processes } = this.#system;
-    return this.#processes ??= {
-      ...processes,
-      run: async (command, signal) => {
-        this.hasProcess = true;
-        return await processes.run(command, signal);
-      },
-    };
-  }
-
-  note(to: OutgoingRequest | ContactPlace): Contact {
-    const contact = new Contact(to);
-    if (this.contacts.length < CONTACTS_MAX) this.contacts.push(contact);
-    return contact;
-  }
-
-  /** Returns the server whose response is all that a run without a failure depended on; `null`: there is more, or less. */
-  onlyContact({ condition, host, shared, unit, units }: EndedRun): Contact | null {
-    const [contact] = this.contacts;
-    if (contact === undefined || contact.isOwn || this.contacts.length + this.questions.length > 1) {
-      return null;
-    }
-    const isPlain = host === null && shared === null && unit === null && units.length === 0 &&
-      !this.hasProcess && !this.isProxied;
-    return condition === "ok" && isPlain ? contact : null;
-  }
-}
-
-type Note = (place: ContactPlace) => Contact;
-
-function noteConnections(connections: Connections, note: Note): Connections {
-  const noted = async <T>(
-    contact: Contact,
-    options: ConnectionOptions,
-    work: (options: ConnectionOptions) => Promise<T>,
-  ): Promise<T> => {
-    let phase: ConnectionPhase = "connecting";
-    const onPhase = (next: ConnectionPhase): void => {
-      phase = next;
-      if (phase !== "connecting") contact.reached = "answer";
-      options.onPhase?.(next);
-    };
-    try {
-      const value = await work({ ...options, onPhase });
-      contact.reached = "answer";
-      return value;
-    } catch (error) {
-      if (options.signal.aborted) [contact.hasFailed, contact.failedAt] = [true, phase];
-      else noteFailure(contact, connections.explain(error, contact.place.target, phase));
-      throw error;
-    }
-  };
-  return {
-    ...connections,
-    connect: (target, options) =>
-      noted(
-        note({ target, tls: target.tls ?? null }),
-        options,
-        (given) => connections.connect(target, given),
-      ),
-    connectDatabase: (target, options) => {
-      const contact = "socketPath" in target
-        ? note({ target: { host: "", port: 0, socket: target.socketPath }, tls: null })
-        : note({ target, tls: null });
-      return noted(contact, options, (given) => connections.connectDatabase(target, given));
-    },
-    async readCertificate(target: HandshakeTarget, options) {
-      const contact = note({ target, tls: target.tls });
-      const reading = await noted(contact, options, (given) => connections.readCertificate(target, given));
-      contact.fingerprint = fingerprintOf(reading.facts);
-      return reading;
-    },
-    readTime: (target, signal) =>
-      noted(note({ target, tls: null }), { signal }, () => connections.readTime(target, signal)),
-  };
-}
-
-function fingerprintOf(facts: CertificateFacts | null): string | null {
-  return facts === null ? null : facts.fingerprint.slice(0, FINGERPRINT_DIGITS);
-}
-
-/** A proxy resolves the name, and connects. */
-function noteRequests(requests: Requests, noted: NotedSystem, hasProxy: boolean): Requests {
-  return {
-    ...requests,
-    async send(request, signal) {
-      if (hasProxy && request.connection === undefined) {
-        noted.isProxied = true;
-        return await requests.send(request, signal);
-      }
-      const contact = noted.note(request);
-      try {
-        const response = await requests.send(request, signal);
-        contact.reached = "answer";
-        contact.peer = response.peer;
-        return response;
-      } catch (error) {
-        if (signal.aborted) contact.hasFailed = true;
-        else noteFailure(contact, requests.explain(error, request.target));
-        throw error;
-      }
-    },
-  };
-}
-
-function hasProxy({ environment }: RunSystem): boolean {
-  const names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
-  return names.some((name) => environment(name) || environment(name.toLowerCase()));
-}
-
-/** `server`: `null` is that of the machine; `reason`: `null` if there are records. */
-type Question = Readonly<Record<"server" | "reason", string | null>> & { readonly name: string };
-
 /** The words of a name server that did not respond. */
 const NO_ANSWER = /^no (?:complete )?response|connection|network is unreachable|no route|timed out/;
-
-function noteQuestions(dns: Dns, questions: Question[]): Dns {
-  const add = (question: Question): void => {
-    if (questions.length < CONTACTS_MAX) questions.push(question);
-  };
-  return {
-    ...dns,
-    async lookUp(question, signal) {
-      const server = question.server?.host ?? null;
-      const name = question.name.replace(/\.$/, "").toLowerCase();
-      try {
-        const answer = await dns.lookUp(question, signal);
-        const isObstacle = "isObstacle" in answer && answer.isObstacle;
-        if (!isObstacle) add({ server, name, reason: "reason" in answer ? answer.reason : null });
-        return answer;
-      } catch (error) {
-        add({ server, name, reason: "no response" });
-        throw error;
-      }
-    },
-  };
-}
-
-function noteFiles(files: Files, devices: number[]): Files {
-  return {
-    ...files,
-    async stat(path, options) {
-      const facts = await files.stat(path, options);
-      if (facts.device !== undefined) devices.push(facts.device);
-      return facts;
-    },
-  };
-}
-
-function noteHost(host: Host, files: Files, devices: number[]): Host {
-  return {
-    ...host,
-    async fileSystem(path) {
-      const facts = await host.fileSystem(path);
-      const { device } = await files.stat(path).catch(() => ({ device: undefined }));
-      if (device !== undefined) devices.push(device);
-      return facts;
-    },
-  };
-}
 
 /** Returns the usual size of a network of one site: /24 of IPv4, /64 of IPv6. */
 function networkOf(address: string): string {
@@ -648,8 +357,4 @@ function nameIn({ host }: ConnectionTarget): string {
 function isName(target: ConnectionTarget): boolean {
   const name = nameIn(target);
   return canonicalAddress(name) === null && !isLoopback(name);
-}
-
-function bare(host: string): string {
-  return host.replace(/^\[(.*)\]$/, "$1");
 }

@@ -161,7 +161,7 @@ export async function runCheck(check: Check, options: RunOptions): Promise<Resul
     ? (await readRecording()).recordSteps(traced?.system ?? options.system, steps)
     : null;
   const plain = recording?.system ?? traced?.system ?? options.system;
-  // On the outside, since the others would wrap all parts of its system.
+  // On the outside, since the others copy the system that they get.
   const noted = options.attributes?.start(plain, options.system) ?? null;
   const system = noted?.system ?? plain;
   const startedAtMs = system.clock.wallMs();

@@ -134,7 +134,7 @@ interface Slot {
   /** The callback of its timers, created once: thousands of idle checks have a timer each. */
   readonly wake: () => void;
   /** Ends the run in progress; `null`: none is, and idle checks keep nothing of their last run. */
-  abort: ReturnType<typeof createAbort> | null;
+  abort: Pick<AbortController, "signal" | "abort"> | null;
 }
 
 export class Scheduler {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { RunAttributes } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { OutgoingRequest } from "../../src/domain/connections.ts";
+import type { FileFacts } from "../../src/domain/system.ts";
 import { AttributeObserver } from "../../src/scheduler/attributes.ts";
 import { explainRequestError } from "../../src/system/network_failure.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
@@ -143,4 +144,42 @@ Deno.test("an ok after a failure does not have the attributes of the failure", a
   const { run } = createWorld();
   await run({ condition: "critical" });
   assert.deepEqual(await run(PLAIN), { suspected: [], worked: WORKED });
+});
+
+const DIRECTORY: FileFacts = {
+  kind: "directory",
+  sizeBytes: 0,
+  modifiedAtMs: null,
+  mode: null,
+  ownerId: null,
+  device: 7,
+};
+
+Deno.test("the device of a file system is read without a step that the run did not take", async () => {
+  const memory = createMemorySystem();
+  const looks: string[] = [];
+  const filesFor = (who: string) => ({
+    ...memory.files,
+    stat: () => {
+      looks.push(who);
+      return Promise.resolve(DIRECTORY);
+    },
+  });
+  const host = {
+    ...memory.host,
+    fileSystem: () => Promise.resolve({ totalBytes: 1, freeBytes: 1, inodes: null }),
+  };
+  const own = { ...memory, files: filesFor("monitor") };
+  const observed = new AttributeObserver().start({ ...memory, files: filesFor("run"), host }, own);
+  await observed.system.host.fileSystem("/");
+  const ended = {
+    condition: "ok",
+    host: null,
+    shared: null,
+    unit: null,
+    units: [],
+    last: undefined,
+  } as const;
+  const attributes = await observed.finish(ended, new AbortController().signal);
+  assert.deepEqual([attributes, looks], [{ suspected: [], worked: ["file system 7"] }, ["monitor"]]);
 });
